@@ -1,1 +1,27 @@
+//! Finds where what an A2A agent advertises, what it does and what its callers believe have drifted apart.
+//!
+//! ```text
+//!  files, stdin                                queries/*.sql
+//!      |                                            |
+//!  [receive] -> [decode] -> [normalize] -> [tables] -> [rules] -> [findings] -> [publish] -> stdout
+//!     bytes     records       facts        batches     rows       findings
+//!                  \-------- rejects, counted by reason --------/
+//! ```
+//!
+//! A stage names only the output type of the stage on its left, and `findings`. `commands` alone wires them.
 
+pub mod instant;
+
+pub mod receive;
+
+pub mod decode;
+
+pub mod normalize;
+
+pub mod tables;
+
+pub mod rules;
+
+pub mod findings;
+
+pub mod publish;

@@ -1,0 +1,5 @@
+//! Bytes to records: formats are recognised by content, never by file name, and framings nest.
+//!
+//! In: a byte stream and its name. Out: [`record::Record`]s and [`record::Reject`]s. Knows HTTP, HAR and OTLP; never A2A.
+
+pub mod record;

@@ -1,0 +1,4 @@
+//! Records of all carriers and dialects to facts of one model.
+//!
+//! In: [`crate::decode::record`]. Out: [`crate::tables::Facts`]. Secrets and message text end here: a hash, a key id, a scheme,
+//! a class or a length goes on. Judges nothing: it says what was seen.

@@ -1,0 +1,3 @@
+//! The rule corpus: read, checked, planned and evaluated over fact batches.
+//!
+//! In: SQL files and Arrow batches. Out: findings and coverage. All judgement is in the SQL; none is here.

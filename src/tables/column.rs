@@ -1,0 +1,173 @@
+//! Kinds of columns: what a cell is in Rust, in Arrow, and in the identity of a fact.
+
+use std::sync::Arc;
+
+use arrow::array::{
+    ArrayRef, BooleanArray, Int64Array, ListBuilder, StringBuilder, StringViewArray, TimestampNanosecondArray,
+};
+use arrow::datatypes::{DataType, Field, TimeUnit};
+use sha2::{Digest, Sha256};
+
+use crate::instant::Instant;
+
+/// A kind of column. Implemented by marker types that the table declarations name.
+pub trait ColumnKind {
+    /// A cell in a row struct.
+    type Cell;
+    /// Whether the Arrow column may hold nulls.
+    const NULLABLE: bool;
+    /// The Arrow type.
+    fn data_type() -> DataType;
+    /// A column from the cells of all rows.
+    fn array<'a>(cells: impl Iterator<Item = &'a Self::Cell>) -> ArrayRef
+    where
+        Self::Cell: 'a;
+    /// Adds a cell to the hash that identifies a fact; unambiguous, whatever the cell holds.
+    fn hash(cell: &Self::Cell, into: &mut Sha256);
+}
+
+/// Text that is never null: `''` where a value is unknown, so that joins and groupings need no null handling.
+pub struct Key;
+/// Text that may be null.
+pub struct Text;
+/// An instant that is always known.
+pub struct Moment;
+/// An instant that may be null.
+pub struct Time;
+/// A 64-bit integer that may be null.
+pub struct Int;
+/// A truth value; null when not said.
+pub struct Flag;
+/// A list of text; null when not said, empty when said to be empty.
+pub struct Texts;
+
+fn hash_text(text: &str, into: &mut Sha256) {
+    into.update((text.len() as u64).to_le_bytes());
+    into.update(text.as_bytes());
+}
+
+fn hash_presence(present: bool, into: &mut Sha256) {
+    into.update([u8::from(present)]);
+}
+
+impl ColumnKind for Key {
+    type Cell = String;
+    const NULLABLE: bool = false;
+    fn data_type() -> DataType {
+        DataType::Utf8View
+    }
+    fn array<'a>(cells: impl Iterator<Item = &'a String>) -> ArrayRef {
+        Arc::new(StringViewArray::from_iter_values(cells))
+    }
+    fn hash(cell: &String, into: &mut Sha256) {
+        hash_text(cell, into);
+    }
+}
+
+impl ColumnKind for Text {
+    type Cell = Option<String>;
+    const NULLABLE: bool = true;
+    fn data_type() -> DataType {
+        DataType::Utf8View
+    }
+    fn array<'a>(cells: impl Iterator<Item = &'a Option<String>>) -> ArrayRef {
+        Arc::new(StringViewArray::from_iter(cells.map(Option::as_deref)))
+    }
+    fn hash(cell: &Option<String>, into: &mut Sha256) {
+        hash_presence(cell.is_some(), into);
+        hash_text(cell.as_deref().unwrap_or_default(), into);
+    }
+}
+
+impl ColumnKind for Moment {
+    type Cell = Instant;
+    const NULLABLE: bool = false;
+    fn data_type() -> DataType {
+        DataType::Timestamp(TimeUnit::Nanosecond, None)
+    }
+    fn array<'a>(cells: impl Iterator<Item = &'a Instant>) -> ArrayRef {
+        Arc::new(TimestampNanosecondArray::from_iter_values(cells.map(|t| t.0)))
+    }
+    fn hash(cell: &Instant, into: &mut Sha256) {
+        into.update(cell.0.to_le_bytes());
+    }
+}
+
+impl ColumnKind for Time {
+    type Cell = Option<Instant>;
+    const NULLABLE: bool = true;
+    fn data_type() -> DataType {
+        DataType::Timestamp(TimeUnit::Nanosecond, None)
+    }
+    fn array<'a>(cells: impl Iterator<Item = &'a Option<Instant>>) -> ArrayRef {
+        Arc::new(TimestampNanosecondArray::from_iter(cells.map(|t| t.map(|t| t.0))))
+    }
+    fn hash(cell: &Option<Instant>, into: &mut Sha256) {
+        hash_presence(cell.is_some(), into);
+        into.update(cell.unwrap_or_default().0.to_le_bytes());
+    }
+}
+
+impl ColumnKind for Int {
+    type Cell = Option<i64>;
+    const NULLABLE: bool = true;
+    fn data_type() -> DataType {
+        DataType::Int64
+    }
+    fn array<'a>(cells: impl Iterator<Item = &'a Option<i64>>) -> ArrayRef {
+        Arc::new(Int64Array::from_iter(cells.copied()))
+    }
+    fn hash(cell: &Option<i64>, into: &mut Sha256) {
+        hash_presence(cell.is_some(), into);
+        into.update(cell.unwrap_or_default().to_le_bytes());
+    }
+}
+
+impl ColumnKind for Flag {
+    type Cell = Option<bool>;
+    const NULLABLE: bool = true;
+    fn data_type() -> DataType {
+        DataType::Boolean
+    }
+    fn array<'a>(cells: impl Iterator<Item = &'a Option<bool>>) -> ArrayRef {
+        Arc::new(BooleanArray::from_iter(cells.copied()))
+    }
+    fn hash(cell: &Option<bool>, into: &mut Sha256) {
+        into.update([match cell {
+            None => 2,
+            Some(false) => 0,
+            Some(true) => 1,
+        }]);
+    }
+}
+
+impl ColumnKind for Texts {
+    type Cell = Option<Vec<String>>;
+    const NULLABLE: bool = true;
+    fn data_type() -> DataType {
+        DataType::List(Arc::new(Field::new_list_field(DataType::Utf8, true)))
+    }
+    fn array<'a>(cells: impl Iterator<Item = &'a Option<Vec<String>>>) -> ArrayRef {
+        let mut builder = ListBuilder::new(StringBuilder::new());
+        for cell in cells {
+            match cell {
+                Some(items) => {
+                    for item in items {
+                        builder.values().append_value(item);
+                    }
+                    builder.append(true);
+                }
+                None => builder.append(false),
+            }
+        }
+        Arc::new(builder.finish())
+    }
+    fn hash(cell: &Option<Vec<String>>, into: &mut Sha256) {
+        hash_presence(cell.is_some(), into);
+        let items = cell.as_deref().unwrap_or_default();
+        into.update((items.len() as u64).to_le_bytes());
+        for item in items {
+            hash_text(item, into);
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! A set of facts of all tables, keyed by `fact_id`.
+
+use std::collections::HashSet;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use arrow::error::ArrowError;
+
+use super::schema::{
+    ArtifactPartRow, CardEndpointRow, CardRow, CardSkillRow, Common, ExchangeRow, PolicyChangeRow, PushDeliveryRow,
+    SigningKeyRow, Table, TaskEventRow,
+};
+
+macro_rules! facts {
+    ($($field:ident : $row:ident, $push:ident;)*) => {
+        /// Rows of all tables.
+        #[derive(Debug, Clone, Default)]
+        pub struct Facts {
+            $(#[doc = concat!("Rows of `", stringify!($field), "`.")] pub $field: Vec<$row>,)*
+        }
+
+        impl Facts {
+            $(#[doc = concat!("Seals a row and adds it to `", stringify!($field), "`.")]
+            pub fn $push(&mut self, row: $row) {
+                self.$field.push(row.seal());
+            })*
+
+            /// Number of rows.
+            pub fn len(&self) -> usize {
+                0 $(+ self.$field.len())*
+            }
+
+            /// Adds the rows of another set.
+            pub fn append(&mut self, mut other: Self) {
+                $(self.$field.append(&mut other.$field);)*
+            }
+
+            /// Common columns of every row, to resolve identities in.
+            pub fn commons_mut(&mut self) -> impl Iterator<Item = &mut Common> {
+                std::iter::empty() $(.chain(self.$field.iter_mut().map(|row| &mut row.common)))*
+            }
+
+            /// Common columns of every row.
+            pub fn commons(&self) -> impl Iterator<Item = &Common> {
+                std::iter::empty() $(.chain(self.$field.iter().map(|row| &row.common)))*
+            }
+
+            /// Keeps each fact once and puts the rows in the order of time and identity, whatever order they came in.
+            pub fn make_set(&mut self) {
+                $({
+                    self.$field.sort_by(|a, b| {
+                        (a.common.observed_at, &a.common.fact_id, &a.common.source, &a.common.position).cmp(&(
+                            b.common.observed_at, &b.common.fact_id, &b.common.source, &b.common.position))
+                    });
+                    let mut seen = HashSet::new();
+                    self.$field.retain(|row| seen.insert(row.common.fact_id.clone()));
+                })*
+            }
+
+            /// One batch a table.
+            ///
+            /// # Errors
+            /// As [`Table::batch`].
+            pub fn batches(&self) -> Result<Vec<(&'static str, RecordBatch)>, ArrowError> {
+                Ok(vec![$(($row::NAME, $row::batch(&self.$field)?)),*])
+            }
+
+            /// Name and schema of every table.
+            pub fn schemas() -> Vec<(&'static str, SchemaRef)> {
+                vec![$(($row::NAME, $row::schema())),*]
+            }
+        }
+    };
+}
+
+facts! {
+    exchanges: ExchangeRow, push_exchange;
+    task_events: TaskEventRow, push_task_event;
+    artifact_parts: ArtifactPartRow, push_artifact_part;
+    cards: CardRow, push_card;
+    card_skills: CardSkillRow, push_card_skill;
+    card_endpoints: CardEndpointRow, push_card_endpoint;
+    push_deliveries: PushDeliveryRow, push_push_delivery;
+    signing_keys: SigningKeyRow, push_signing_key;
+    policy_changes: PolicyChangeRow, push_policy_change;
+}
+
+impl Facts {
+    /// Whether there are no rows at all.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}

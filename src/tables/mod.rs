@@ -1,0 +1,10 @@
+//! Fact tables: each Arrow schema declared once, rows to batches.
+//!
+//! In: rows from `normalize`. Out: Arrow batches for `rules`. Judges nothing.
+
+mod column;
+mod facts;
+mod schema;
+
+pub use facts::Facts;
+pub use schema::*;
