@@ -14,16 +14,13 @@ impl Instant {
     /// taken as UTC, as Python's `isoformat` writes it.
     pub fn parse_rfc3339(text: &str) -> Option<Self> {
         let text = text.trim();
-        let parsed = DateTime::parse_from_rfc3339(text)
-            .map(|t| t.with_timezone(&Utc))
-            .ok()
-            .or_else(|| {
-                let normal = text.replacen(' ', "T", 1);
-                DateTime::parse_from_rfc3339(&format!("{normal}Z"))
-                    .or_else(|_| DateTime::parse_from_rfc3339(&normal))
-                    .map(|t| t.with_timezone(&Utc))
-                    .ok()
-            })?;
+        let parsed = DateTime::parse_from_rfc3339(text).map(|t| t.with_timezone(&Utc)).ok().or_else(|| {
+            let normal = text.replacen(' ', "T", 1);
+            DateTime::parse_from_rfc3339(&format!("{normal}Z"))
+                .or_else(|_| DateTime::parse_from_rfc3339(&normal))
+                .map(|t| t.with_timezone(&Utc))
+                .ok()
+        })?;
         parsed.timestamp_nanos_opt().map(Self)
     }
 
@@ -46,11 +43,7 @@ impl Instant {
 
     /// This instant moved by a duration in milliseconds, as captures give elapsed times.
     pub fn plus_millis(self, millis: f64) -> Self {
-        if millis.is_finite() {
-            Self(self.0.saturating_add((millis * 1e6) as i64))
-        } else {
-            self
-        }
+        if millis.is_finite() { Self(self.0.saturating_add((millis * 1e6) as i64)) } else { self }
     }
 
     /// RFC 3339 in UTC with as many fraction digits as the value has (0, 3, 6 or 9).
