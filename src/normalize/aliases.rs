@@ -39,7 +39,8 @@ keys! {
     Duration = "duration", TaskId = "task_id", ContextId = "context_id", TaskState = "task_state",
     EventState = "event_state", SkillId = "skill_id", Reason = "reason", ArtifactIds = "artifact_ids",
     ArtifactId = "artifact_id", Change = "change", Observer = "observer", ObserverName = "observer_name",
-    Local = "local", AgentName = "agent_name", AgentUrl = "agent_url", Client = "client", Service = "service",
+    Local = "local", StateSource = "state_source", AgentName = "agent_name", AgentUrl = "agent_url", Client = "client", Service = "service",
+    TraceId = "trace_id", SpanId = "span_id",
     ErrorCode = "error_code", GrpcStatus = "grpc_status", ErrorReason = "error_reason", ErrorText = "error_text",
     Outcome = "outcome", HttpMethod = "http_method", HttpStatus = "http_status", Url = "url", UrlPath = "url_path",
     UrlScheme = "url_scheme", ServerAddress = "server_address", ServerPort = "server_port",
@@ -115,6 +116,7 @@ pub enum Gives {
     CardFailed,
     PushSent,
     PushFailed,
+    PushRejected,
     RequestError,
     TaskFailed,
     VersionMismatch,
@@ -197,6 +199,7 @@ pub struct Aliases {
     evidence_types: Vec<String>,
     services: Vec<String>,
     gateways: Vec<String>,
+    records: Vec<String>,
     dropped: Vec<String>,
     span_scopes: Vec<String>,
     quiet_exceptions: Vec<String>,
@@ -242,6 +245,7 @@ impl Aliases {
         self.evidence_types.append(&mut old.evidence_types);
         self.services.append(&mut old.services);
         self.gateways.append(&mut old.gateways);
+        self.records.append(&mut old.records);
         self.dropped.append(&mut old.dropped);
         self.span_scopes.append(&mut old.span_scopes);
         self.quiet_exceptions.append(&mut old.quiet_exceptions);
@@ -317,6 +321,11 @@ impl Aliases {
     /// Whether a party between caller and agent wrote this.
     pub fn is_gateway(&self, carrier: &Carrier<'_>) -> bool {
         carrier.names().any(|name| begins_with_any(name, &self.gateways))
+    }
+
+    /// Dotted names of lists in a record's body of which every entry is a call.
+    pub fn records(&self) -> &[String] {
+        &self.records
     }
 
     /// Whether spans of this name are plumbing.

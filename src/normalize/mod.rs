@@ -2,3 +2,19 @@
 //!
 //! In: [`crate::decode::record`]. Out: [`crate::tables::Facts`]. Secrets and message text end here: a hash, a key id, a scheme,
 //! a class or a length goes on. Judges nothing: it says what was seen.
+
+pub mod aliases;
+pub mod canonical;
+pub mod card;
+pub mod card_model;
+pub mod card_security;
+pub(crate) mod credential;
+pub mod fingerprint;
+pub mod host;
+pub mod jwks;
+pub(crate) mod json;
+pub mod media_type;
+pub mod patterns;
+pub(crate) mod place;
+pub mod protocol;
+pub mod telemetry;

@@ -141,6 +141,7 @@ impl Reader<'_> {
                 "services" => &mut aliases.services,
                 "types" => &mut aliases.evidence_types,
                 "gateways" => &mut aliases.gateways,
+                "records" => &mut aliases.records,
                 _ => return Err(self.wrong(&path, word.span().start, "no such list")),
             };
             *list = self.strings(&path, value)?;
@@ -194,14 +195,15 @@ impl Reader<'_> {
     }
 
     fn text_rule(&self, table: &Table<'_>) -> Result<Regex, AliasError> {
-        let mut pattern = Regex::new("^$").ok();
+        let (mut pattern, mut offset) = (None, 0);
         for (word, value) in table {
+            offset = word.span().start;
             match word.get_ref().as_ref() {
                 "text" => pattern = Some(self.pattern("texts.text", value)?),
-                other => return Err(self.wrong(&format!("texts.{other}"), word.span().start, "no such field")),
+                other => return Err(self.wrong(&format!("texts.{other}"), offset, "no such field")),
             }
         }
-        pattern.ok_or_else(|| self.wrong("texts", 0, "a rule needs `text`"))
+        pattern.ok_or_else(|| self.wrong("texts", offset, "a rule needs `text`"))
     }
 
     fn sentence(&self, table: &Table<'_>) -> Result<Sentence, AliasError> {
@@ -228,6 +230,7 @@ impl Reader<'_> {
             "card-failed" => Gives::CardFailed,
             "push-sent" => Gives::PushSent,
             "push-failed" => Gives::PushFailed,
+            "push-rejected" => Gives::PushRejected,
             "request-error" => Gives::RequestError,
             "task-failed" => Gives::TaskFailed,
             "version-mismatch" => Gives::VersionMismatch,
