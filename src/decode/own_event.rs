@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::otlp::deliver_log;
+use super::otlp::{EXCHANGE_EVENT, deliver_log};
 use super::record::{Attributes, LogRecord, Origin, Sink};
 use crate::instant::Instant;
 
@@ -29,7 +29,8 @@ pub fn decode(value: &Value, origin: &Origin, sink: &mut dyn Sink) -> bool {
         at: TIME_KEYS.iter().find_map(|key| members.get(*key)).and_then(instant),
         event_name: name.to_owned(),
         severity: text(members, &["severity"]).unwrap_or_default().to_owned(),
-        body: members.get("body").cloned().unwrap_or_default(),
+        // An exchange may stand in the line itself, as other events do.
+        body: members.get("body").unwrap_or(if name == EXCHANGE_EVENT { value } else { &Value::Null }).clone(),
         scope: String::new(),
         attributes: Attributes(attributes),
         resource: Arc::default(),
@@ -205,6 +206,9 @@ mod tests {
             assert_eq!(exchange.started_at, Some(Instant(1_796_019_334_000_000_000)));
             assert_eq!(exchange.trace_id, "b0682a9e09f811c7107131162645973a");
         }
+        let mut flat = exchange.clone();
+        flat["event"] = json!("a2a.exchange");
+        assert!(matches!(read(&flat).1.0.first(), Some(Record::Exchange(_))));
         let (is_ours, sink) = read(&json!({"event": "a2a.exchange", "body": "secret {"}));
         assert!(is_ours && sink.0.is_empty());
         assert_eq!(sink.1[0].reason, RejectReason::UnknownShape);
