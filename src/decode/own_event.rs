@@ -37,6 +37,7 @@ pub fn decode(value: &Value, origin: &Origin, sink: &mut dyn Sink) -> bool {
         trace_id: text(members, &TRACE_KEYS).and_then(|id| digits(id, 32)).unwrap_or_default(),
         span_id: text(members, &SPAN_KEYS).and_then(|id| digits(id, 16)).unwrap_or_default(),
     };
+    sink.recognised(&origin.source, "own-event");
     deliver_log(log, sink);
     true
 }
@@ -103,7 +104,7 @@ mod tests {
     use crate::decode::record::{Position, Record, Reject, RejectReason};
 
     #[derive(Default)]
-    struct Collected(Vec<Record>, Vec<Reject>);
+    struct Collected(Vec<Record>, Vec<Reject>, Vec<&'static str>);
 
     impl Sink for Collected {
         fn record(&mut self, record: Record) {
@@ -112,7 +113,9 @@ mod tests {
         fn reject(&mut self, reject: Reject) {
             self.1.push(reject);
         }
-        fn recognised(&mut self, _: &Arc<str>, _: &'static str) {}
+        fn recognised(&mut self, _: &Arc<str>, format: &'static str) {
+            self.2.push(format);
+        }
     }
 
     fn read(line: &Value) -> (bool, Collected) {
@@ -125,6 +128,7 @@ mod tests {
         let (is_ours, sink) = read(line);
         assert!(is_ours, "{line}");
         assert!(sink.1.is_empty(), "{line}");
+        assert_eq!(sink.2, ["own-event"], "{line}");
         match sink.0.into_iter().next() {
             Some(Record::Log(log)) => *log,
             other => panic!("{other:?}"),

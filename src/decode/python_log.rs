@@ -14,6 +14,7 @@ use crate::instant::Instant;
 /// Decodes a log line of a known logger. False, and nothing delivered, if it is none.
 pub fn decode(line: &str, at: Option<Instant>, origin: &Origin, sink: &mut dyn Sink) -> bool {
     let Some(parsed) = Line::parse(line) else { return false };
+    sink.recognised(&origin.source, "python-log");
     sink.record(Record::Log(Box::new(LogRecord {
         origin: origin.clone(),
         // The framing's clock names its zone; `asctime` is local time without one.
