@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::assemble::{LogParts, SPAN_ID, Shared, SpanParts, TRACE_ID};
 use super::lenient::{Members, any_value};
 use super::reject;
-use crate::decode::record::{Origin, RejectReason, Sink, SpanEvent};
+use crate::decode::record::{Attributes, Origin, RejectReason, Sink, SpanEvent};
 
 /// Nesting beyond which nothing is read; what JSON text can hold at most by serde_json's own limit.
 const MAX_DEPTH: usize = 128;
@@ -98,13 +98,7 @@ fn resources(list: Vec<Value>, signal: Signal, origin: &Origin, sink: &mut dyn S
 }
 
 /// Decodes the spans or log records of a scope.
-fn items(
-    mut group: Members,
-    resource: Arc<crate::decode::record::Attributes>,
-    signal: Signal,
-    origin: &Origin,
-    sink: &mut dyn Sink,
-) {
+fn items(mut group: Members, resource: Arc<Attributes>, signal: Signal, origin: &Origin, sink: &mut dyn Sink) {
     let shared = Shared { resource, scope: group.object(&SCOPE).text(&["name"]) };
     let list = match signal {
         Signal::Spans => group.list(&["spans"]),

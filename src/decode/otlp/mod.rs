@@ -17,7 +17,7 @@ use super::exchange;
 use super::record::{LogRecord, Origin, Record, Reject, RejectReason, Sink};
 
 /// The event whose body is an exchange line (rules.md, Our own event names).
-const EXCHANGE_EVENT: &str = "a2a.exchange";
+pub(in crate::decode) const EXCHANGE_EVENT: &str = "a2a.exchange";
 
 /// Delivers a log record, or the exchange that it carries. Trace, span and time of the carrier stand in where the
 /// exchange names none.

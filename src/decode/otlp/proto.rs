@@ -48,7 +48,7 @@ impl Framing {
     fn detect(bytes: &[u8]) -> Option<Self> {
         let is_otlp = |framing: &Self| {
             let decided = Frames { bytes, at: 0, framing: *framing }.map(|frame| match frame {
-                Frame::Message { bytes, .. } => sniff(bytes),
+                Frame::Message(part) => sniff(part.bytes),
                 Frame::Broken { .. } => Sniff::Foreign,
             });
             matches!(decided.into_iter().find(|sniff| *sniff != Sniff::Undecided), Some(Sniff::Request(_)))
@@ -57,9 +57,34 @@ impl Framing {
     }
 }
 
+/// A message, or as much of it as there is, and where it starts in the source's bytes.
+#[derive(Clone, Copy)]
+struct Part<'a> {
+    bytes: &'a [u8],
+    start: usize,
+    ending: Ending,
+}
+
+/// Whether all of a message is there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    /// As long as its length says.
+    Complete,
+    /// Shorter than its length says.
+    Cut,
+    /// Without a length: it may be cut, but only what is inside can tell.
+    Unknown,
+}
+
+impl Ending {
+    fn of(is_complete: bool) -> Self {
+        if is_complete { Self::Complete } else { Self::Cut }
+    }
+}
+
 /// A message in its frame, or what is in a frame's place.
 enum Frame<'a> {
-    Message { bytes: &'a [u8], start: usize, is_complete: bool },
+    Message(Part<'a>),
     Broken { start: usize, reason: RejectReason, detail: &'static str },
 }
 
@@ -98,7 +123,11 @@ impl<'a> Iterator for Frames<'a> {
         };
         let end = start.saturating_add(length);
         self.at = end.min(self.bytes.len());
-        Some(Frame::Message { bytes: &self.bytes[start..self.at], start, is_complete: end <= self.bytes.len() })
+        let ending = match self.framing {
+            Framing::Bare => Ending::Unknown,
+            _ => Ending::of(end <= self.bytes.len()),
+        };
+        Some(Frame::Message(Part { bytes: &self.bytes[start..self.at], start, ending }))
     }
 }
 
@@ -109,7 +138,7 @@ pub fn decode(bytes: &[u8], origin: &Origin, sink: &mut dyn Sink) -> bool {
     let mut walk = Walk { origin, sink };
     for frame in (Frames { bytes, at: 0, framing }) {
         match frame {
-            Frame::Message { bytes, start, is_complete } => walk.request(Part { bytes, start, is_complete }),
+            Frame::Message(part) => walk.request(part),
             Frame::Broken { start, reason, detail } => {
                 let place = walk.place(start);
                 reject(walk.sink, &place, reason, detail);
@@ -117,14 +146,6 @@ pub fn decode(bytes: &[u8], origin: &Origin, sink: &mut dyn Sink) -> bool {
         }
     }
     true
-}
-
-/// A message, or as much of it as there is, and where it starts in the source's bytes.
-#[derive(Clone, Copy)]
-struct Part<'a> {
-    bytes: &'a [u8],
-    start: usize,
-    is_complete: bool,
 }
 
 /// A walk over the outer layers of requests.
@@ -152,7 +173,7 @@ impl Walk<'_> {
     fn request(&mut self, request: Part<'_>) {
         let signal = match sniff(request.bytes) {
             Sniff::Request(signal) => signal,
-            Sniff::Undecided if request.is_complete => return,
+            Sniff::Undecided if request.ending == Ending::Complete => return,
             Sniff::Undecided => return self.reject(request.start, RejectReason::Truncated, "OTLP request"),
             Sniff::Foreign => return self.reject(request.start, RejectReason::BadProtobuf, "OTLP request"),
         };
@@ -180,15 +201,15 @@ impl Walk<'_> {
     /// Decodes the resource or scope of a group, which may stand behind what it applies to; empty if missing or bad.
     fn shared_message<M: Message + Default>(&mut self, group: Part<'_>, field: u32, what: &str) -> M {
         let part = parts(group).filter_map(Result::ok).filter(|(number, _)| *number == field).last();
-        // An incomplete one is last in an incomplete group: nothing follows that it could apply to.
+        // A cut one is last in a cut group: nothing follows that it could apply to.
         match part {
-            Some((_, part)) if part.is_complete => self.message(part, what).unwrap_or_default(),
+            Some((_, part)) if part.ending == Ending::Complete => self.message(part, what).unwrap_or_default(),
             _ => M::default(),
         }
     }
 
     fn item(&mut self, item: Part<'_>, signal: Signal, shared: &Shared) {
-        if !item.is_complete {
+        if item.ending == Ending::Cut {
             return self.reject(item.start, RejectReason::Truncated, "the request ends within a span or log record");
         }
         let place = self.place(item.start);
@@ -227,28 +248,31 @@ impl Walk<'_> {
     }
 
     /// Visits the messages in the fields numbered in `fields`; other fields are of newer versions, and left alone.
+    /// A cut is noted once: by the innermost message that it goes through.
     fn each(&mut self, message: Part<'_>, fields: &[u32], mut visit: impl FnMut(&mut Self, Part<'_>)) {
-        let mut is_cut_inside = false;
+        let mut is_cut = message.ending == Ending::Cut;
+        let mut is_noted = false;
         for part in parts(message) {
             match part {
+                Ok((_, part)) if part.ending == Ending::Cut && message.ending == Ending::Complete => {
+                    return self.reject(part.start, RejectReason::BadProtobuf, "a field outruns its message");
+                }
                 Ok((number, part)) => {
-                    is_cut_inside = !part.is_complete;
-                    if is_cut_inside && message.is_complete {
-                        return self.reject(part.start, RejectReason::BadProtobuf, "a field outruns its message");
+                    let is_wanted = fields.contains(&number);
+                    if part.ending == Ending::Cut {
+                        (is_cut, is_noted) = (true, is_wanted);
                     }
-                    if fields.contains(&number) {
+                    if is_wanted {
                         visit(self, part);
-                    } else if is_cut_inside {
-                        self.reject(part.start, RejectReason::Truncated, "the request ends within a field");
                     }
                 }
-                Err(Broken::Truncated) if !message.is_complete => {
-                    return self.reject(message.start, RejectReason::Truncated, "the request ends within a field");
-                }
+                Err(Broken::Truncated) if message.ending != Ending::Complete => is_cut = true,
                 Err(_) => return self.reject(message.start, RejectReason::BadProtobuf, "a field that is none"),
             }
         }
-        let _ = is_cut_inside;
+        if is_cut && !is_noted {
+            self.reject(message.start, RejectReason::Truncated, "the request ends early");
+        }
     }
 }
 
@@ -257,7 +281,8 @@ fn parts(message: Part<'_>) -> impl Iterator<Item = Result<(u32, Part<'_>), Brok
     Fields::new(message.bytes).filter_map(move |field| match field {
         Ok(field) => match field.content {
             Content::Bytes { bytes, start, is_complete } => {
-                Some(Ok((field.number, Part { bytes, start: message.start + start, is_complete })))
+                let ending = Ending::of(is_complete);
+                Some(Ok((field.number, Part { bytes, start: message.start + start, ending })))
             }
             _ => None,
         },
