@@ -90,6 +90,7 @@ struct PathRule {
     method: String,
     segments: Vec<String>,
     operation: String,
+    dialect: String,
     plain: bool,
 }
 
@@ -102,6 +103,8 @@ pub struct PathCall {
     pub task_id: String,
     /// Push config named in the path; empty when none.
     pub config_id: String,
+    /// The only dialect that has such a path; empty when several have.
+    pub dialect: String,
     /// Other programs have such paths.
     pub plain: bool,
     /// The path before the part that names the call.
@@ -203,6 +206,7 @@ pub struct Aliases {
     dropped: Vec<String>,
     span_scopes: Vec<String>,
     quiet_exceptions: Vec<String>,
+    error_spans: Vec<String>,
     span_operations: Vec<(String, String)>,
     webhook_spans: Vec<String>,
     webhook_words: Vec<String>,
@@ -249,6 +253,7 @@ impl Aliases {
         self.dropped.append(&mut old.dropped);
         self.span_scopes.append(&mut old.span_scopes);
         self.quiet_exceptions.append(&mut old.quiet_exceptions);
+        self.error_spans.append(&mut old.error_spans);
         self.span_operations.append(&mut old.span_operations);
         self.webhook_spans.append(&mut old.webhook_spans);
         self.webhook_words.append(&mut old.webhook_words);
@@ -307,7 +312,10 @@ impl Aliases {
 
     /// Whether the attribute `type` names an event of A2A (CrewAI).
     pub fn is_typed(&self, carrier: &Carrier<'_>) -> bool {
-        carrier.attribute("type").and_then(Value::as_str).is_some_and(|kind| begins_with_any(kind, &self.evidence_types))
+        carrier
+            .attribute("type")
+            .and_then(Value::as_str)
+            .is_some_and(|kind| begins_with_any(kind, &self.evidence_types))
     }
 
     fn is_service(&self, carrier: &Carrier<'_>) -> bool {
@@ -342,6 +350,12 @@ impl Aliases {
     pub fn span_operation(&self, span_name: &str) -> Option<&str> {
         let last = span_name.rsplit(['/', '.']).next()?;
         lookup(&self.span_operations, last)
+    }
+
+    /// Whether spans of this name are there only when a call fails.
+    pub fn is_error_span(&self, span_name: &str) -> bool {
+        let last = span_name.rsplit(['/', '.']).next().unwrap_or_default();
+        self.error_spans.iter().any(|name| name == last)
     }
 
     /// Whether an exception of this type is no failure.
@@ -393,9 +407,11 @@ impl Aliases {
         let fits = |sentence: &&Sentence| sentence.loggers.is_empty() || begins_with_any(logger, &sentence.loggers);
         self.sentences.iter().filter(fits).find_map(|sentence| {
             let captures = sentence.text.captures(text)?;
-            let groups = sentence.text.capture_names().flatten().filter_map(|name| {
-                captures.name(name).map(|found| (name.to_owned(), found.as_str()))
-            });
+            let groups = sentence
+                .text
+                .capture_names()
+                .flatten()
+                .filter_map(|name| captures.name(name).map(|found| (name.to_owned(), found.as_str())));
             Some(Said { gives: sentence.gives, groups: groups.collect() })
         })
     }
@@ -434,6 +450,7 @@ impl PathRule {
             operation: self.operation.clone(),
             task_id: String::new(),
             config_id: String::new(),
+            dialect: self.dialect.clone(),
             plain: self.plain,
             base: given.get(..start)?.join("/"),
         };

@@ -155,6 +155,7 @@ impl Reader<'_> {
             match word.get_ref().as_ref() {
                 "dropped" => aliases.dropped = self.strings(&path, value)?,
                 "scopes" => aliases.span_scopes = self.strings(&path, value)?,
+                "errors" => aliases.error_spans = self.strings(&path, value)?,
                 "quiet_exceptions" => aliases.quiet_exceptions = self.strings(&path, value)?,
                 "operations" => aliases.span_operations = self.pairs(&path, value)?,
                 _ => return Err(self.wrong(&path, word.span().start, "no such list")),
@@ -176,8 +177,13 @@ impl Reader<'_> {
     }
 
     fn path(&self, table: &Table<'_>) -> Result<PathRule, AliasError> {
-        let mut rule =
-            PathRule { method: String::new(), segments: Vec::new(), operation: String::new(), plain: false };
+        let mut rule = PathRule {
+            method: String::new(),
+            segments: Vec::new(),
+            operation: String::new(),
+            dialect: String::new(),
+            plain: false,
+        };
         for (word, value) in table {
             let path = format!("paths.{}", word.get_ref());
             match word.get_ref().as_ref() {
@@ -187,6 +193,7 @@ impl Reader<'_> {
                     rule.segments = text.trim_start_matches('/').split('/').map(str::to_owned).collect();
                 }
                 "operation" => rule.operation = self.string(&path, value)?,
+                "dialect" => rule.dialect = self.string(&path, value)?,
                 "plain" => rule.plain = self.flag(&path, value)?,
                 _ => return Err(self.wrong(&path, word.span().start, "no such field")),
             }

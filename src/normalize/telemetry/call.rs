@@ -34,7 +34,8 @@ pub(super) fn facts(
 ) {
     let on_wire: HashSet<(&str, Side)> =
         nodes.iter().filter(|node| node.wire.is_some()).map(|node| (node.seen.service.as_str(), node.side)).collect();
-    let views: Vec<Option<View<'_>>> = calls.iter().map(|call| View::new(nodes, call, context)).collect();
+    let views: Vec<Option<View<'_>>> =
+        calls.iter().map(|call| View::new(nodes, call, context).map(|view| view.with_log(notes))).collect();
     let bases = known_bases(&views);
     let mut ends = Vec::new();
     for (index, view) in views.iter().enumerate() {
@@ -45,9 +46,8 @@ pub(super) fn facts(
         let other = view.counterpart.and_then(|other| views.get(other)?.as_ref());
         if !view.is_call(other, &bases) {
             deliveries.consider(index);
-        } else if view.on_wire || view.spoke || !on_wire.contains(&(view.first.seen.service.as_str(), view.first.side)) {
-            let told = notes.errors_of(view.first);
-            ends.extend(push_call(view, other, told, context, facts));
+        } else if view.on_wire || view.spoke || view.stands_alone(&on_wire) {
+            ends.extend(push_call(view, other, context, facts));
         }
     }
     push_executor_ends(nodes, &ends, facts);
@@ -81,7 +81,8 @@ impl<'a> View<'a> {
             if let Some(statement) = &node.statement {
                 said.fill(statement);
             }
-            let counts = node.wire.is_some() || node.statement.is_some() || !node.sdk_operation.is_empty();
+            let named = node.sdk_error || !node.sdk_operation.is_empty();
+            let counts = node.wire.is_some() || node.statement.is_some() || named;
             if let Some(told) = node.failure.as_deref().filter(|_| counts) {
                 failure.get_or_insert_default().fill(told);
             }
@@ -96,7 +97,7 @@ impl<'a> View<'a> {
             .or_else(|| Operation::from_name(&path.as_ref()?.operation));
         Some(Self {
             binding: binding(first, &said, &members, path.is_some()),
-            spoke: members.iter().any(|node| node.statement.is_some()),
+            spoke: said.is_call() || !said.task_id.is_empty(),
             sdk: members.iter().any(|node| node.sdk),
             first,
             on_wire: call.on_wire,
@@ -106,6 +107,51 @@ impl<'a> View<'a> {
             path,
             failure,
         })
+    }
+
+    /// Whether spans of an SDK alone are to be taken for a call: where its service's requests on the wire are seen, those
+    /// are the calls, and this is a piece of one whose parents were not exported.
+    fn stands_alone(&self, on_wire: &HashSet<(&str, Side)>) -> bool {
+        let instrumented = on_wire.contains(&(self.first.seen.service.as_str(), self.first.side));
+        !instrumented && (self.operation.is_some() || self.first.side == Side::Server)
+    }
+
+    /// Adds what the server logged of a refusal.
+    fn with_log(mut self, notes: &mut Notes) -> Self {
+        if let Some(told) = notes.errors_of(self.first) {
+            self.failure.get_or_insert_default().fill(&told.failure);
+            self.said.fill(&Statement { rpc_id: told.rpc_id, protocol_version: told.version, ..Statement::default() });
+        }
+        self
+    }
+
+    /// Whether its spans tell how the call ended, were it well: errors of JSON-RPC and of streams travel as HTTP 200, and
+    /// a2a-python's spans of streams end before the stream begins.
+    fn looked(&self) -> bool {
+        let streams = self.operation.is_some_and(Operation::streams);
+        let grpc = self.first.http().is_some_and(Http::is_grpc);
+        self.spoke || grpc || ((self.sdk || self.path.is_some()) && !streams)
+    }
+
+    /// How the call failed: as this side has it and, on the caller's, as the server explains it.
+    fn failure_of_call(&self, other: Option<&Self>) -> Option<Failure> {
+        let mut failure = self.failure.clone();
+        let http = self.first.http();
+        let status = http.and_then(|http| http.status);
+        // The answer was good, and what an SDK made of it is its own affair.
+        let is_own_affair = self.path.is_some() && status.is_some_and(|status| status < 400);
+        if is_own_affair && !self.spoke && self.first.side == Side::Client {
+            failure = failure.filter(|failure| failure.timed_out);
+        }
+        let told = other.filter(|other| self.first.side == Side::Client && other.first.side == Side::Server);
+        let gave_up = failure.as_ref().is_some_and(|failure| failure.timed_out);
+        match told.and_then(|other| other.failure.as_ref()).filter(|_| !gave_up) {
+            Some(explained) => {
+                failure.get_or_insert_default().fill(explained);
+            }
+            None => {}
+        }
+        failure
     }
 
     /// Whether this is an A2A call by its own evidence.
@@ -142,7 +188,8 @@ impl<'a> View<'a> {
         let node = self.first;
         let url = node.http().map(|http| http.interface(aliases)).unwrap_or_default();
         let host = if node.server.is_empty() { String::new() } else { format!("//{}", node.server) };
-        let name = if self.said.agent_name.is_empty() { String::new() } else { format!("name:{}", self.said.agent_name) };
+        let name =
+            if self.said.agent_name.is_empty() { String::new() } else { format!("name:{}", self.said.agent_name) };
         let service = if node.side == Side::Server { service_ref(&node.seen.service) } else { String::new() };
         let caller = match node.side {
             Side::Client => node.seen.service.clone(),
@@ -196,26 +243,14 @@ struct End {
     state: &'static str,
 }
 
-fn push_call(
-    view: &View<'_>,
-    other: Option<&View<'_>>,
-    told: Option<Failure>,
-    context: &Context<'_>,
-    facts: &mut Facts,
-) -> Option<End> {
-    let mut failure = view.failure.clone();
-    if let Some(told) = told {
-        failure.get_or_insert_default().fill(&told);
-    }
+fn push_call(view: &View<'_>, other: Option<&View<'_>>, context: &Context<'_>, facts: &mut Facts) -> Option<End> {
+    let failure = view.failure_of_call(other);
     let common = view.common(context.aliases);
     let own = columns(view, other, failure.as_ref());
     let event = task_event(view, &common, &own, failure.as_ref());
     facts.push_exchange(ExchangeRow { common, own });
     let event = event?;
-    let end = End {
-        task_id: event.own.task_id.clone(),
-        state: state::canonical(&event.own.state),
-    };
+    let end = End { task_id: event.own.task_id.clone(), state: state::canonical(&event.own.state) };
     facts.push_task_event(event);
     Some(end).filter(|end| state::is_terminal(end.state))
 }
@@ -228,7 +263,7 @@ fn columns(view: &View<'_>, other: Option<&View<'_>>, failure: Option<&Failure>)
     let told = |pick: fn(&Failure) -> &String| failure.map(pick).cloned().unwrap_or_default();
     let request_task = first([path.map(|path| path.task_id.clone()).unwrap_or_default(), told(|f| &f.task_id)]);
     let failed = failure.is_some() || status.is_some_and(|status| status >= 400);
-    let answered = status.is_some() || view.first.ended.is_some();
+    let answered = status.is_some() || http.is_none_or(Http::is_grpc);
     let dialect = dialect(view, failure);
     let binding = first([view.binding.to_owned(), other.map(|other| other.binding.to_owned()).unwrap_or_default()]);
     ExchangeColumns {
@@ -256,7 +291,7 @@ fn columns(view: &View<'_>, other: Option<&View<'_>>, failure: Option<&Failure>)
         reply_state: if said.state_raw.is_empty() { "" } else { state::canonical(&said.state_raw) }.to_owned(),
         streaming: streaming(said, http, operation, failed),
         stream_events: said.stream_events,
-        client_left: failure.map(|failure| failure.timed_out && view.first.side == Side::Client),
+        client_left: (view.first.side == Side::Client).then(|| failure.is_some_and(|failure| failure.timed_out)),
         push_url: said.push_url.clone(),
         push_config_id: first([
             said.push_config_id.clone(),
@@ -273,20 +308,28 @@ fn operation_raw(view: &View<'_>) -> String {
     first([view.said.operation_raw.clone(), grpc, path.unwrap_or_default()])
 }
 
+/// The vocabulary of the call. A path that begins with `/v1` may be of 0.3, or of a 1.0 interface that was put there.
 fn dialect(view: &View<'_>, failure: Option<&Failure>) -> Option<Dialect> {
     let grpc = view.first.http().map(|http| http.grpc_method.as_str()).unwrap_or_default();
-    let old_path = view.path.as_ref().map(|path| path.base.ends_with("/v1"));
-    view.said.dialect(failure.is_some_and(Failure::refused_form)).or(match old_path {
-        _ if grpc.starts_with("lf.a2a.v1.") => Some(Dialect::V10),
-        _ if grpc.starts_with("a2a.v1.") => Some(Dialect::V03),
-        Some(true) => Some(Dialect::V03),
-        Some(false) => Some(Dialect::V10),
-        None => None,
+    let of_path = view.path.as_ref().and_then(|path| match path.dialect.as_str() {
+        "" if path.base.ends_with("/v1") => None,
+        "" => Some(Dialect::V10),
+        _ => Some(Dialect::V03),
+    });
+    view.said.dialect(failure.is_some_and(Failure::refused_form)).or(match grpc {
+        grpc if grpc.starts_with("lf.a2a.v1.") => Some(Dialect::V10),
+        grpc if grpc.starts_with("a2a.v1.") => Some(Dialect::V03),
+        _ => of_path,
     })
 }
 
-/// How the call ended; nothing where that cannot be said: errors of JSON-RPC travel as HTTP 200, and nobody looked inside.
-fn outcome(view: &View<'_>, other: Option<&View<'_>>, failure: Option<&Failure>, dialect: Option<Dialect>) -> &'static str {
+/// How the call ended; nothing where nobody looked inside.
+fn outcome(
+    view: &View<'_>,
+    other: Option<&View<'_>>,
+    failure: Option<&Failure>,
+    dialect: Option<Dialect>,
+) -> &'static str {
     let status = view.first.http().and_then(|http| http.status);
     let refused = status.is_some_and(|status| status >= 400);
     if failure.is_some() || refused {
@@ -298,9 +341,7 @@ fn outcome(view: &View<'_>, other: Option<&View<'_>>, failure: Option<&Failure>,
         };
         return failure.unwrap_or(&Failure::default()).outcome(&call);
     }
-    let looked = |view: &View<'_>| view.spoke || view.sdk;
-    let visible = view.path.is_some() || view.first.http().is_some_and(Http::is_grpc);
-    if visible || looked(view) || other.is_some_and(looked) { "ok" } else { "" }
+    if view.looked() || other.is_some_and(View::looked) { "ok" } else { "" }
 }
 
 fn reply_kind(said: &Statement, failed: bool, answered: bool) -> String {

@@ -328,7 +328,8 @@ impl Hooks {
 
     fn knows(&self, url: &str) -> bool {
         let host = || host_of(url);
-        self.urls.contains(url) || (!is_whole(url) && (self.hosts.contains(&host()) || self.by_host.contains_key(&host())))
+        self.urls.contains(url)
+            || (!is_whole(url) && (self.hosts.contains(&host()) || self.by_host.contains_key(&host())))
     }
 
     /// The whole url where the path was left out and only one is known.

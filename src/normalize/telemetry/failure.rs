@@ -33,9 +33,16 @@ pub(super) struct Failure {
     pub(super) status: Option<i64>,
     /// The caller gave up waiting.
     pub(super) timed_out: bool,
+    /// It failed, and nothing may say how.
+    pub(super) failed: bool,
 }
 
 impl Failure {
+    /// A failure of which nothing but itself is known.
+    pub(super) fn unexplained() -> Self {
+        Self { failed: true, ..Self::default() }
+    }
+
     /// What a span says; none if it says nothing of a failure.
     pub(super) fn of_span(span: &Span, carrier: &Carrier<'_>, context: &Context<'_>) -> Option<Self> {
         let mut failure = Self::of_attributes(carrier, context).unwrap_or_default();
@@ -81,10 +88,11 @@ impl Failure {
         }
         self.timed_out |= is_timeout(&kind);
         self.add_text(&context.aliases.text(Key::ErrorText, &carrier).unwrap_or_default(), context);
-        if self.class.is_empty() {
-            // An exception without a text is still one.
-            self.class = if self.timed_out { "timeout" } else { "other" }.to_owned();
+        if self.class.is_empty() && self.timed_out {
+            "timeout".clone_into(&mut self.class);
         }
+        // An exception without a text is still one.
+        self.failed = true;
     }
 
     /// Takes what a text tells: its class, the ids and codes in known sentences.
@@ -113,6 +121,7 @@ impl Failure {
         self.code = self.code.or(other.code);
         self.status = self.status.or(other.status);
         self.timed_out |= other.timed_out;
+        self.failed |= other.failed;
         if self.class.is_empty() || (self.class == "other" && !other.class.is_empty()) {
             self.class.clone_from(&other.class);
         }
@@ -180,18 +189,28 @@ impl Failure {
         first([self.reason.clone(), by_code.unwrap_or_default(), self.grpc.clone()])
     }
 
-    /// The word for what this failure makes of a call.
+    /// The word for what this failure makes of a call; empty where nothing tells.
     pub(super) fn outcome(&self, call: &Circumstances<'_>) -> &'static str {
         if self.timed_out {
             return "transport";
         }
         let reason = self.canonical_reason(call.dialect);
+        let status = call.status.or(self.status).and_then(|status| u16::try_from(status).ok());
+        let refused_by_status = status.is_some_and(|status| status >= 400);
+        if !refused_by_status && self.code.is_none() && reason.is_empty() && self.class.is_empty() {
+            return "";
+        }
+        // Without its text it may be one for a task that has ended, which says nothing of what the agent can do.
+        if reason == "UNSUPPORTED_OPERATION" && self.class.is_empty() {
+            return "invalid";
+        }
         let unknown_method = self.code == Some(-32601) || reason == "METHOD_NOT_FOUND";
         let refused = if unknown_method { Refused::Method(Vec::new()) } else { Refused::Nothing };
-        let status = call.status.or(self.status).and_then(|status| u16::try_from(status).ok());
         // Someone knew a reason or a code, so what refused the call speaks A2A.
         let readable = !reason.is_empty() || self.code.is_some();
-        let error = WireError { code: self.code, reason, text: String::new(), is_a2a: readable, refused };
+        // An exception's name tells the code that the server answers.
+        let code = self.code.or((reason == "INTERNAL_ERROR").then_some(-32603));
+        let error = WireError { code, reason, text: String::new(), is_a2a: readable, refused };
         Refusal {
             error: &error,
             class: &self.class,

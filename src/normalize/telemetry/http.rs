@@ -135,8 +135,7 @@ fn host_port(address: &str, port: &str) -> String {
 }
 
 fn card_headers(aliases: &Aliases, carrier: &Carrier<'_>) -> Headers {
-    let names =
-        [(Key::Etag, "etag"), (Key::LastModified, "last-modified"), (Key::CacheControl, "cache-control")];
+    let names = [(Key::Etag, "etag"), (Key::LastModified, "last-modified"), (Key::CacheControl, "cache-control")];
     let pairs = names.into_iter().filter_map(|(key, name)| Some((name.to_owned(), aliases.text(key, carrier)?)));
     Headers(pairs.collect())
 }

@@ -43,6 +43,8 @@ pub(super) struct Node {
     pub(super) sdk: bool,
     /// The operation that its name stands for.
     pub(super) sdk_operation: String,
+    /// It is there only when a call fails.
+    pub(super) sdk_error: bool,
     /// The binding that its name stands for.
     pub(super) sdk_binding: &'static str,
     /// POSTs inside are deliveries to webhooks.
@@ -92,14 +94,20 @@ impl Node {
             statement: statement.map(Box::new),
             sdk,
             sdk_operation: sdk_operation.to_owned(),
+            sdk_error: sdk && aliases.is_error_span(&span.name),
             sdk_binding: if sdk { binding_by_name(&span.name) } else { "" },
             delivers,
-            failure: Failure::of_span(span, &carrier, context).map(Box::new),
+            failure: failure(span, sdk, &carrier, context).map(Box::new),
         })
     }
 
     /// A gateway's access log as the span that it might have been; the record's time is the end of the call.
-    pub(super) fn of_access_log(seen: Seen, statement: Statement, carrier: &Carrier<'_>, context: &Context<'_>) -> Self {
+    pub(super) fn of_access_log(
+        seen: Seen,
+        statement: Statement,
+        carrier: &Carrier<'_>,
+        context: &Context<'_>,
+    ) -> Self {
         let ended = seen.at;
         let lasted = context.aliases.find(Key::Duration, carrier, http::duration_nanos).unwrap_or(0);
         let failure = Failure::of_attributes(carrier, context);
@@ -113,6 +121,7 @@ impl Node {
             statement: Some(Box::new(statement)),
             sdk: false,
             sdk_operation: String::new(),
+            sdk_error: false,
             sdk_binding: "",
             delivers: false,
             failure: failure.map(Box::new),
@@ -122,15 +131,7 @@ impl Node {
     /// Order of nodes: by trace, then by time.
     pub(super) fn order(&self) -> (&str, Instant, &str, Side, &str, &str, crate::decode::record::Position) {
         let seen = &self.seen;
-        (
-            &seen.trace_id,
-            seen.at,
-            &seen.span_id,
-            self.side,
-            &seen.service,
-            &seen.origin.source,
-            seen.origin.position,
-        )
+        (&seen.trace_id, seen.at, &seen.span_id, self.side, &seen.service, &seen.origin.source, seen.origin.position)
     }
 
     /// The same span, delivered again. Zipkin's two ends of a call share an id, and are two.
@@ -150,6 +151,13 @@ impl Node {
     pub(super) fn http(&self) -> Option<&Http> {
         self.wire.as_deref()
     }
+}
+
+/// What went wrong, by what the span says, or by its being there at all.
+fn failure(span: &Span, sdk: bool, carrier: &Carrier<'_>, context: &Context<'_>) -> Option<Failure> {
+    let told = Failure::of_span(span, carrier, context);
+    let by_name = || (sdk && context.aliases.is_error_span(&span.name)).then(Failure::unexplained);
+    told.or_else(by_name)
 }
 
 /// gRPC spans of other services are none of ours, and cost memory.

@@ -124,14 +124,14 @@ fn artifact(statement: &Statement, artifact_id: String, origin: &str, action: &s
     }
 }
 
-/// Class of the reason given: code words are read as the words they are made of.
+/// Class of the reason given, a code word being read as the words it is made of; else of the sentence around it.
 fn reason_class(reader: &Reader<'_>) -> String {
     let reason = reader.text(Key::Reason);
-    let patterns = reader.context.patterns;
-    match patterns.class(&reason) {
-        "other" => patterns.class(&reason.replace(['_', '-', '.'], " ")).to_owned(),
-        class => class.to_owned(),
-    }
+    let words = reason.replace(['_', '-', '.'], " ");
+    let sentence = reader.record.body.as_str().unwrap_or_default();
+    let classes = [reason.as_str(), words.as_str(), sentence].map(|text| reader.context.patterns.class(text));
+    let telling = classes.into_iter().find(|class| !matches!(*class, "" | "other"));
+    telling.unwrap_or(classes.into_iter().find(|class| !class.is_empty()).unwrap_or_default()).to_owned()
 }
 
 fn pruned(reader: &Reader<'_>, statement: &Statement, facts: &mut Facts) {

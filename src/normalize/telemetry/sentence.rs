@@ -48,6 +48,18 @@ pub(super) struct ErrorNote {
     pub(super) used: bool,
 }
 
+impl ErrorNote {
+    /// Takes what another line about the same call knows and this one does not.
+    fn fill(&mut self, other: &Self) {
+        self.failure.fill(&other.failure);
+        for (mine, theirs) in [(&mut self.rpc_id, &other.rpc_id), (&mut self.version, &other.version)] {
+            if mine.is_empty() {
+                mine.clone_from(theirs);
+            }
+        }
+    }
+}
+
 /// A call that an HTTP client logged.
 #[derive(Debug, Clone)]
 pub(super) struct HttpNote {
@@ -75,21 +87,24 @@ impl Notes {
     }
 
     /// What the server logged of a failed call, if this is its side of it.
-    pub(super) fn errors_of(&mut self, node: &Node) -> Option<Failure> {
+    pub(super) fn errors_of(&mut self, node: &Node) -> Option<ErrorNote> {
         if node.side != Side::Server {
             return None;
         }
         let key = (node.seen.trace_id.clone(), node.seen.service.clone());
         let errors = self.errors_by_trace.get(&key)?;
         let start = errors.partition_point(|i| self.errors.get(*i).is_some_and(|e| e.seen.at < node.seen.at));
-        let mut found: Option<Failure> = None;
+        let mut found: Option<ErrorNote> = None;
         for index in errors.get(start..).unwrap_or_default().iter().take(MAX_NEIGHBOURS) {
             let Some(error) = self.errors.get_mut(*index) else { continue };
             if error.seen.at.0 > node.end().0.saturating_add(SLACK_NANOS) {
                 break;
             }
             error.used = true;
-            found.get_or_insert_default().fill(&error.failure);
+            match &mut found {
+                Some(found) => found.fill(error),
+                None => found = Some(error.clone()),
+            }
         }
         found
     }
@@ -101,7 +116,9 @@ impl Notes {
         before
             .take_while(|line| note.seen.at.0.saturating_sub(line.seen.at.0) <= CLOSE_NANOS)
             .find(|line| {
-                line.method == "POST" && line.url == note.url && line.seen.span_id == note.seen.span_id
+                line.method == "POST"
+                    && line.url == note.url
+                    && line.seen.span_id == note.seen.span_id
                     && line.seen.service == note.seen.service
             })
             .and_then(|line| line.status)
@@ -124,10 +141,7 @@ fn unexplained_errors(notes: &Notes, facts: &mut Facts) {
                 && error.seen.at.0.saturating_sub(call.seen.at.0) <= CLOSE_NANOS
         });
         match same {
-            Some(call) => {
-                call.failure.fill(&error.failure);
-                call.rpc_id = if call.rpc_id.is_empty() { error.rpc_id.clone() } else { call.rpc_id.clone() };
-            }
+            Some(call) => call.fill(error),
             None => calls.push(error.clone()),
         }
     }

@@ -68,7 +68,8 @@ impl<'a> Trace<'a> {
         self.open_wire_calls();
         self.absorb_repeated_servers();
         // Calls were opened in the order of nodes, which is that of time.
-        self.in_time = (0..self.calls.len()).filter(|i| self.calls.get(*i).is_some_and(|c| !c.nodes.is_empty())).collect();
+        self.in_time =
+            (0..self.calls.len()).filter(|i| self.calls.get(*i).is_some_and(|c| !c.nodes.is_empty())).collect();
         self.attach_callers();
         self.attach_rest();
         self.pair();
@@ -104,7 +105,8 @@ impl<'a> Trace<'a> {
     }
 
     fn open_wire_calls(&mut self) {
-        let wires: Vec<usize> = self.range.clone().filter(|i| self.node(*i).is_some_and(|n| n.wire.is_some())).collect();
+        let wires: Vec<usize> =
+            self.range.clone().filter(|i| self.node(*i).is_some_and(|n| n.wire.is_some())).collect();
         for index in wires {
             self.open(index, true);
         }
