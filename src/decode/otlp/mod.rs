@@ -1,0 +1,4 @@
+//! OTLP. Placeholder of this branch.
+
+pub mod json;
+pub mod proto;
