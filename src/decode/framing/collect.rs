@@ -18,10 +18,12 @@ impl Collected {
     }
 
     pub(crate) fn exchanges(&self) -> Vec<&Exchange> {
-        let exchange = |record| match record {
-            &Record::Exchange(ref exchange) => Some(&**exchange),
-            _ => None,
-        };
+        fn exchange(record: &Record) -> Option<&Exchange> {
+            match record {
+                Record::Exchange(exchange) => Some(exchange),
+                _ => None,
+            }
+        }
         self.records.iter().filter_map(exchange).collect()
     }
 }

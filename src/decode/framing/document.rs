@@ -96,6 +96,9 @@ impl Framer<'_> {
             None => {
                 if full && !scan.accepted {
                     scan.given_up.get_or_insert(RejectReason::TooLarge);
+                    if scan.scanner.lines() == 0 {
+                        scan.scanner.end_with_line();
+                    }
                 }
                 scan.at
             }

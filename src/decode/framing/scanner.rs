@@ -118,6 +118,11 @@ impl Scanner {
         }
     }
 
+    /// From here on, a line end inside the value is a misfit.
+    pub(super) fn end_with_line(&mut self) {
+        self.single_line = true;
+    }
+
     /// Line ends passed.
     pub(super) fn lines(&self) -> u64 {
         self.lines
