@@ -3,36 +3,54 @@
 //! In: an object with `startedDateTime`, `request` and `response`. Out: an [`Exchange`]. Never guesses: other spellings
 //! are for `home_made`.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
-use super::Limits;
 use super::body::{self, ReadBody};
 use super::headers::{absolute_url, hex_id, read as read_headers, trace_context};
+use super::key_map::KeyMap;
 use super::record::{Body, Chunk, Exchange, Headers, Observer, Origin, Record, Reject, RejectReason, Sink};
+use super::{Limits, har, home_made};
 use crate::instant::Instant;
 
-/// Decodes an exchange carried inside something else, as a map or as its text; false if it is none.
-pub fn decode(value: Value, origin: &Origin, sink: &mut dyn Sink) -> bool {
-    let value = match value {
-        Value::String(text) => serde_json::from_str(&text).unwrap_or(Value::Null),
-        value => value,
-    };
-    let Value::Object(map) = value else { return false };
-    if !is_exchange(&map) {
-        return false;
+/// Reads an exchange that another carrier holds: an exchange line (whose time may be the carrier's), a HAR entry, or a
+/// home-made object. None if it is none of these.
+pub fn from_value(value: &Value, origin: &Origin) -> Option<Exchange> {
+    let map = value.as_object()?;
+    let limits = Limits::default();
+    if har::is_entry(map) {
+        har::read(value.clone(), origin, &limits, &mut Unheard)
+    } else if has_request(map) && has_response(map) {
+        read(map.clone(), origin, &limits, &mut Unheard)
+    } else {
+        home_made::read(map, origin, &limits, KeyMap::built_in(), &mut Unheard)
     }
-    if let Some(exchange) = read(map, origin, &Limits::default(), sink) {
-        sink.record(Record::Exchange(Box::new(exchange)));
-    }
-    true
+}
+
+/// Takes no note of flaws: the carrier of an exchange reports only whether there is one.
+struct Unheard;
+
+impl Sink for Unheard {
+    fn record(&mut self, _: Record) {}
+    fn reject(&mut self, _: Reject) {}
+    fn recognised(&mut self, _: &Arc<str>, _: &'static str) {}
 }
 
 /// Whether an object is an exchange line.
 pub(super) fn is_exchange(map: &Map<String, Value>) -> bool {
     let has_time = map.contains_key("startedDateTime") || map.contains_key("start_unix_ns");
-    let has_request = map.get("request").is_some_and(|r| r["method"].is_string() && r["url"].is_string());
+    has_time && has_request(map) && has_response(map)
+}
+
+fn has_request(map: &Map<String, Value>) -> bool {
+    map.get("request").is_some_and(|request| request["method"].is_string() && request["url"].is_string())
+}
+
+/// No answer is one too; a status under another name is a home-made line's.
+fn has_response(map: &Map<String, Value>) -> bool {
     let response = map.get("response").unwrap_or(&Value::Null);
-    has_time && has_request && (response.is_null() || response.get("status").is_some())
+    response.is_null() || response.get("status").is_some()
 }
 
 /// Reads an exchange line.
@@ -238,16 +256,18 @@ mod tests {
 
     fn one(value: Value) -> Exchange {
         let mut sink = Collected::default();
-        assert!(decode(value, &sink.origin(), &mut sink));
+        let Value::Object(map) = value else { panic!("{value}") };
+        assert!(is_exchange(&map));
+        let exchange = read(map, &sink.origin(), &Limits::default(), &mut sink).unwrap();
         assert_eq!(sink.rejects, vec![]);
-        sink.exchanges().remove(0).clone()
+        exchange
     }
 
     #[test]
     fn a_captured_line_is_read_field_by_field() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/captures/a2a-python-1.3.0/jsonrpc.exchanges.ndjson");
         let text = std::fs::read_to_string(path).unwrap();
-        let first = one(Value::String(text.lines().next().unwrap().to_owned()));
+        let first = one(serde_json::from_str(text.lines().next().unwrap()).unwrap());
         assert_eq!(first.started_at, Some(Instant(1_796_019_334_786_335_680)));
         // time_ms is 35.555.
         assert_eq!(first.ended_at, Some(Instant(1_796_019_334_786_335_680 + 35_555_000)));
@@ -309,9 +329,9 @@ mod tests {
         let mut sink = Collected::default();
         let header = "00-26f39c4f951581bb9a62238268576327-dec341acd2f7b58e-03";
         let line = json!({"start_unix_ns": 1_796_019_334_786_335_680_i64, "trace_id": "xyz", "request": {"method": "GET", "url": "http://a/", "headers": {"traceparent": header}}});
-        assert!(decode(line, &sink.origin(), &mut sink));
+        let exchange = read(line.as_object().unwrap().clone(), &sink.origin(), &Limits::default(), &mut sink).unwrap();
         assert_eq!(sink.rejects.iter().map(|r| r.reason).collect::<Vec<_>>(), [RejectReason::BadField]);
-        assert_eq!(sink.exchanges()[0].span_id, "dec341acd2f7b58e");
+        assert_eq!(exchange.span_id, "dec341acd2f7b58e");
     }
 
     #[test]
@@ -323,5 +343,19 @@ mod tests {
         for value in [json!(-5), json!(1e300), json!(12), json!("soon"), json!(null)] {
             assert_eq!(instant(&value), None, "{value}");
         }
+    }
+
+    #[test]
+    fn an_exchange_inside_another_carrier_needs_no_time_of_its_own() {
+        let origin = Collected::default().origin();
+        let request = json!({"method": "GET", "url": "http://a/"});
+        for value in [
+            json!({"event": "a2a.exchange", "request": request, "response": {"status": 200}}),
+            json!({"request": request, "response": {"statusCode": 200}}),
+            json!({"startedDateTime": "2026-11-30T06:00:00Z", "request": request, "response": {"status": 200, "content": {}}}),
+        ] {
+            assert_eq!(from_value(&value, &origin).and_then(|e| e.status), Some(200), "{value}");
+        }
+        assert_eq!(from_value(&json!({"request": 1}), &origin), None);
     }
 }

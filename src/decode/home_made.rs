@@ -58,6 +58,12 @@ pub(super) fn read(
     finish(&mut exchange, &trace_id, sink).then_some(exchange)
 }
 
+/// Whether request and response stand side by side: then no member beside them makes the object a document.
+pub(super) fn has_both_halves(map: &Map<String, Value>) -> bool {
+    let has = |names: &[&str]| map.iter().any(|(key, value)| value.is_object() && names.contains(&plain(key).as_str()));
+    has(&["request", "req"]) && has(&["response", "res", "resp", "reply"])
+}
+
 fn url(found: &Found<'_>, headers: &Headers) -> Option<String> {
     let header = |name: &str| headers.get(name).map(str::to_owned);
     let host = found.text(Field::Host).or_else(|| header("host")).or_else(|| header(":authority")).unwrap_or_default();
