@@ -2,3 +2,5 @@
 //!
 //! In: [`crate::decode::record`]. Out: [`crate::tables::Facts`]. Secrets and message text end here: a hash, a key id, a scheme,
 //! a class or a length goes on. Judges nothing: it says what was seen.
+
+pub mod identity;
