@@ -18,11 +18,6 @@ pub mod python_log;
 pub mod python_repr;
 pub mod record;
 
-pub mod otlp;
-pub mod own_event;
-pub mod python_log;
-
-pub mod exchange;
 mod har;
 mod home_made;
 pub mod key_map;
