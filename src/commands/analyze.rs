@@ -1,0 +1,153 @@
+//! `analyze`: captures in, verdict out.
+//!
+//! In: paths and settings. Out: the report on standard output; a diagnosis on standard error when there is no verdict.
+//! Every stage is called here, and nowhere else.
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use anyhow::{Context, bail};
+
+use super::intake::{Account, Gathering};
+use super::progress::Progress;
+use super::{Outcome, configure, print, say};
+use crate::cli::{Analyze, Global};
+use crate::config::{Config, Format, Overrides};
+use crate::decode::{self, Limits};
+use crate::findings::{Report, RuleFailure};
+use crate::normalize::Normalizer;
+use crate::normalize::identity::{self, IdentitySettings};
+use crate::publish::table::Detail;
+use crate::publish::{diagnosis, json, table};
+use crate::receive::{self, Input};
+use crate::rules::{self, Corpus, Engine};
+use crate::tables::Facts;
+
+/// Width of a page that is not shown on a terminal.
+const PAGE_WIDTH: usize = 100;
+/// A name at least this similar (0 to 1) is offered when an id is unknown.
+const SIMILAR: f64 = 0.7;
+
+/// Runs `analyze`.
+pub(super) fn run(args: Analyze, global: &Global) -> anyhow::Result<Outcome> {
+    if args.print_schema {
+        print(json::SCHEMA)?;
+        return Ok(Outcome::Clean);
+    }
+    let given = Overrides {
+        format: args.format,
+        fail_on: args.fail_on,
+        rules: args.rules,
+        as_of: args.as_of,
+        ..Overrides::default()
+    };
+    let config = configure(global, given)?;
+    let corpus = corpus(config.queries.as_deref())?;
+    only_known(&config.rules, &corpus)?;
+    let inputs = receive::inputs(&args.paths)?;
+
+    let progress = Progress::start(!global.quiet);
+    let (facts, account) = gather(&inputs, &config, &progress)?;
+    progress.doing(format!("judging {} facts", facts.len()));
+    let report = judge(&facts, account, corpus, &config)?;
+    drop(progress);
+
+    publish(&report, &config, detail(global))?;
+    let unjudged = diagnosis::render(&report);
+    if let Some(diagnosis) = &unjudged {
+        say(diagnosis);
+    }
+    Ok(match unjudged {
+        Some(_) => Outcome::Unjudged,
+        None if config.fail_on.fails(report.worst()) => Outcome::Found,
+        None => Outcome::Clean,
+    })
+}
+
+/// The rules to judge by: those of a folder, else the built-in ones.
+pub(super) fn corpus(folder: Option<&Path>) -> anyhow::Result<Corpus> {
+    match folder {
+        Some(folder) => Corpus::from_dir(folder).with_context(|| format!("rules in {}", folder.display())),
+        None => Corpus::embedded().context("built-in rules"),
+    }
+}
+
+/// Refuses ids of rules that do not exist: silence about them would look like health.
+pub(super) fn only_known(wanted: &[String], corpus: &Corpus) -> anyhow::Result<()> {
+    for id in wanted.iter().filter(|id| corpus.rule(id).is_none()) {
+        let mut near: Vec<(f64, &str)> = corpus
+            .rules
+            .iter()
+            .map(|rule| (strsim::jaro_winkler(id, &rule.id), rule.id.as_str()))
+            .filter(|(similarity, _)| *similarity >= SIMILAR)
+            .collect();
+        near.sort_by(|a, b| b.0.total_cmp(&a.0));
+        let near: Vec<&str> = near.into_iter().take(3).map(|(_, id)| id).collect();
+        if near.is_empty() {
+            bail!("no rule is called \"{id}\"; `a2a-drift rules list` names them");
+        }
+        bail!("no rule is called \"{id}\"; did you mean {}?", near.join(" or "));
+    }
+    Ok(())
+}
+
+/// Reads every input into one set of facts.
+fn gather(inputs: &[Input], config: &Config, progress: &Progress) -> anyhow::Result<(Facts, Account)> {
+    let limits = Limits::default();
+    let mut normalizer = Normalizer::default();
+    let mut account = Account::default();
+    for input in inputs {
+        progress.doing(format!("reading {}", input.name));
+        let reader = input.open()?;
+        let mut sink = Gathering::of(&input.name, &mut normalizer, &mut account);
+        decode::decode(&input.name, reader, &limits, &mut sink);
+    }
+    let mut facts = normalizer.finish().facts;
+    identity::resolve(&mut facts, &identities(config));
+    facts.make_set();
+    Ok((facts, account))
+}
+
+fn identities(_config: &Config) -> IdentitySettings {
+    IdentitySettings::default()
+}
+
+/// Evaluates the rules that are wanted.
+fn judge(facts: &Facts, account: Account, corpus: Corpus, config: &Config) -> anyhow::Result<Report> {
+    let wanted = |rule: &str| config.rules.is_empty() || config.rules.iter().any(|id| id == rule);
+    let batches = facts.batches()?;
+    let mut coverage = rules::coverage(&corpus, &batches);
+    coverage.retain(|rule| wanted(&rule.rule));
+    coverage.sort_by(|a, b| a.rule.cmp(&b.rule));
+
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let evaluation = runtime.block_on(Engine::new(corpus).evaluate(batches))?;
+    let findings = rules::select(evaluation.findings, config.as_of).into_iter().filter(|f| wanted(&f.rule)).collect();
+    let failures = evaluation.failures.into_iter().filter(|failure| wanted(&failure.rule));
+    let failures = failures.map(|f| RuleFailure { rule: f.rule, message: f.message }).collect();
+    let intake = account.close(facts.len());
+    let as_of = config.as_of;
+    Ok(Report { coverage, failures, intake, as_of, ..Report::new(findings, &evaluation.generations) })
+}
+
+/// Prints the report. Where nothing was judged there is none: the diagnosis says why.
+fn publish(report: &Report, config: &Config, detail: Detail) -> anyhow::Result<()> {
+    match config.format {
+        Format::Json => print(&json::render(report)?),
+        Format::Table if report.coverage.is_empty() || report.intake.facts == 0 => Ok(()),
+        Format::Table => print(&table::render(report, page_width(), detail)),
+    }
+}
+
+fn detail(global: &Global) -> Detail {
+    match (global.quiet, global.verbose) {
+        (true, _) => Detail::Brief,
+        (false, 0) => Detail::Normal,
+        (false, _) => Detail::Full,
+    }
+}
+
+fn page_width() -> usize {
+    let terminal = std::io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
+    terminal.map_or(PAGE_WIDTH, |(width, _)| usize::from(width.0))
+}
