@@ -31,10 +31,24 @@ pub struct Cli {
 #[derive(Debug, Args)]
 pub struct Global {
     /// Configuration file (TOML); flags and A2A_DRIFT_* variables win over it
-    #[arg(long, global = true, value_name = "FILE", env = "A2A_DRIFT_CONFIG", help_heading = "Global options")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        env = "A2A_DRIFT_CONFIG",
+        hide_env_values = true,
+        help_heading = "Global options"
+    )]
     pub config: Option<PathBuf>,
     /// Read rules, views and word lists from this folder instead of the built-in ones
-    #[arg(long, global = true, value_name = "DIR", env = "A2A_DRIFT_QUERIES", help_heading = "Global options")]
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "A2A_DRIFT_QUERIES",
+        hide_env_values = true,
+        help_heading = "Global options"
+    )]
     pub queries: Option<PathBuf>,
     /// Show every finding in full and log more; twice for debugging
     #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "quiet", help_heading = "Global options")]
@@ -48,6 +62,7 @@ pub struct Global {
         global = true,
         value_name = "FORM",
         env = "A2A_DRIFT_LOG_FORMAT",
+        hide_env_values = true,
         default_value = "text",
         help_heading = "Global options"
     )]
@@ -81,16 +96,16 @@ pub struct Analyze {
     #[arg(value_name = "PATH", required_unless_present = "print_schema")]
     pub paths: Vec<String>,
     /// Form of the result [default: table]
-    #[arg(long, value_name = "FORM", env = "A2A_DRIFT_FORMAT")]
+    #[arg(long, value_name = "FORM", env = "A2A_DRIFT_FORMAT", hide_env_values = true)]
     pub format: Option<Format>,
     /// Exit with 1 from this severity on [default: warning]
-    #[arg(long, value_name = "SEVERITY", env = "A2A_DRIFT_FAIL_ON")]
+    #[arg(long, value_name = "SEVERITY", env = "A2A_DRIFT_FAIL_ON", hide_env_values = true)]
     pub fail_on: Option<FailOn>,
     /// Evaluate only this rule; may be given several times
-    #[arg(long = "rule", value_name = "ID", env = "A2A_DRIFT_RULE", value_delimiter = ',')]
+    #[arg(long = "rule", value_name = "ID", env = "A2A_DRIFT_RULE", hide_env_values = true, value_delimiter = ',')]
     pub rules: Vec<String>,
     /// Show findings as they stood at this instant, such as 2026-11-30T06:15:00Z [default: each agent's last fact]
-    #[arg(long, value_name = "RFC3339", env = "A2A_DRIFT_AS_OF", value_parser = parse_instant)]
+    #[arg(long, value_name = "RFC3339", env = "A2A_DRIFT_AS_OF", hide_env_values = true, value_parser = parse_instant)]
     pub as_of: Option<Instant>,
     /// Print the JSON Schema of `--format json` and stop
     #[arg(long)]
@@ -100,7 +115,7 @@ pub struct Analyze {
 /// What to do with the rules.
 #[derive(Debug, Subcommand)]
 pub enum Rules {
-    /// One line a rule: severity, id, title
+    /// One line a rule: category, id, severity, title
     List,
     /// A rule's header, runbook and query
     Show {

@@ -14,13 +14,13 @@ use super::{Outcome, configure, print, say};
 use crate::cli::{Analyze, Global};
 use crate::config::{Config, Format, Overrides};
 use crate::decode::{self, Limits};
-use crate::findings::{Report, RuleFailure};
+use crate::findings::{Report, RuleFailure, Unjudged};
 use crate::normalize::Normalizer;
 use crate::normalize::identity::{self, IdentitySettings};
 use crate::publish::table::Detail;
 use crate::publish::{diagnosis, json, table};
 use crate::receive::{self, Input};
-use crate::rules::{self, Corpus, Engine};
+use crate::rules::{self, AsOf, Corpus, Engine, Rule};
 use crate::tables::Facts;
 
 /// Width of a page that is not shown on a terminal.
@@ -42,14 +42,13 @@ pub(super) fn run(args: Analyze, global: &Global) -> anyhow::Result<Outcome> {
         ..Overrides::default()
     };
     let config = configure(global, given)?;
-    let corpus = corpus(config.queries.as_deref())?;
-    only_known(&config.rules, &corpus)?;
+    let engine = engine(&config)?;
     let inputs = receive::inputs(&args.paths)?;
 
     let progress = Progress::start(!global.quiet);
     let (facts, account) = gather(&inputs, &config, &progress)?;
     progress.doing(format!("judging {} facts", facts.len()));
-    let report = judge(&facts, account, corpus, &config)?;
+    let report = judge(&facts, account, &engine, &config)?;
     drop(progress);
 
     publish(&report, &config, detail(global))?;
@@ -74,21 +73,15 @@ pub(super) fn corpus(folder: Option<&Path>) -> anyhow::Result<Corpus> {
 
 /// Refuses ids of rules that do not exist: silence about them would look like health.
 pub(super) fn only_known(wanted: &[String], corpus: &Corpus) -> anyhow::Result<()> {
-    for id in wanted.iter().filter(|id| corpus.rule(id).is_none()) {
-        let mut near: Vec<(f64, &str)> = corpus
-            .rules
-            .iter()
-            .map(|rule| (strsim::jaro_winkler(id, &rule.id), rule.id.as_str()))
-            .filter(|(similarity, _)| *similarity >= SIMILAR)
-            .collect();
-        near.sort_by(|a, b| b.0.total_cmp(&a.0));
-        let near: Vec<&str> = near.into_iter().take(3).map(|(_, id)| id).collect();
-        if near.is_empty() {
-            bail!("no rule is called \"{id}\"; `a2a-drift rules list` names them");
-        }
-        bail!("no rule is called \"{id}\"; did you mean {}?", near.join(" or "));
+    let Some(id) = wanted.iter().find(|id| corpus.rule(id).is_none()) else { return Ok(()) };
+    let similar = |rule: &Rule| strsim::jaro_winkler(id, &rule.id);
+    let mut near: Vec<&Rule> = corpus.rules.iter().filter(|rule| similar(rule) >= SIMILAR).collect();
+    near.sort_by(|a, b| similar(b).total_cmp(&similar(a)));
+    let near: Vec<&str> = near.into_iter().take(3).map(|rule| rule.id.as_str()).collect();
+    if near.is_empty() {
+        bail!("no rule is called \"{id}\"; `a2a-drift rules list` names them");
     }
-    Ok(())
+    bail!("no rule is called \"{id}\"; did you mean {}?", near.join(" or "));
 }
 
 /// Reads every input into one set of facts.
@@ -112,29 +105,43 @@ fn identities(_config: &Config) -> IdentitySettings {
     IdentitySettings::default()
 }
 
+/// The rules, with the thresholds of the configuration, ready to judge.
+fn engine(config: &Config) -> anyhow::Result<Engine> {
+    let corpus = corpus(config.queries.as_deref())?;
+    only_known(&config.rules, &corpus)?;
+    let mut overrides = rules::Overrides::new();
+    for (query, values) in &config.params {
+        let params = values.iter().map(|(name, value)| Ok((name.clone(), value.clone().try_into()?)));
+        let params = params.collect::<Result<_, toml::de::Error>>();
+        overrides.insert(query.clone(), params.with_context(|| format!("[params.{query}]"))?);
+    }
+    let engine = Engine::new(corpus, &overrides).context("[params]")?;
+    Ok(if config.rules.is_empty() { engine } else { engine.only(&config.rules)? })
+}
+
 /// Evaluates the rules that are wanted.
-fn judge(facts: &Facts, account: Account, corpus: Corpus, config: &Config) -> anyhow::Result<Report> {
+fn judge(facts: &Facts, account: Account, engine: &Engine, config: &Config) -> anyhow::Result<Report> {
     let wanted = |rule: &str| config.rules.is_empty() || config.rules.iter().any(|id| id == rule);
     let batches = facts.batches()?;
-    let mut coverage = rules::coverage(&corpus, &batches);
+    let mut coverage = rules::coverage(engine.corpus(), &batches);
     coverage.retain(|rule| wanted(&rule.rule));
     coverage.sort_by(|a, b| a.rule.cmp(&b.rule));
 
+    let as_of = config.as_of.map_or_else(|| AsOf::last_fact(&batches), AsOf::Fixed);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let evaluation = runtime.block_on(Engine::new(corpus).evaluate(batches))?;
-    let findings = rules::select(evaluation.findings, config.as_of).into_iter().filter(|f| wanted(&f.rule)).collect();
-    let failures = evaluation.failures.into_iter().filter(|failure| wanted(&failure.rule));
-    let failures = failures.map(|f| RuleFailure { rule: f.rule, message: f.message }).collect();
+    let evaluation = runtime.block_on(engine.evaluate(batches))?;
+    let findings = rules::select(evaluation.findings, &as_of);
+    // A view that failed blinds rules that read it, so every failure counts.
+    let failures = evaluation.failures.into_iter().map(|f| RuleFailure { rule: f.rule, message: f.message }).collect();
     let intake = account.close(facts.len());
-    let as_of = config.as_of;
-    Ok(Report { coverage, failures, intake, as_of, ..Report::new(findings, &evaluation.generations) })
+    Ok(Report { coverage, failures, intake, as_of: config.as_of, ..Report::new(findings, &evaluation.generations) })
 }
 
 /// Prints the report. Where nothing was judged there is none: the diagnosis says why.
 fn publish(report: &Report, config: &Config, detail: Detail) -> anyhow::Result<()> {
     match config.format {
         Format::Json => print(&json::render(report)?),
-        Format::Table if report.coverage.is_empty() || report.intake.facts == 0 => Ok(()),
+        Format::Table if report.unjudged() == Some(Unjudged::NoFacts) => Ok(()),
         Format::Table => print(&table::render(report, page_width(), detail)),
     }
 }

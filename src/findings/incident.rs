@@ -55,6 +55,9 @@ impl Incident {
     }
 }
 
+/// What tells incidents apart: the agent, and the generation by its beginning, version and contract.
+type Key<'a> = (&'a str, Option<(Instant, &'a str, &'a str)>);
+
 /// Tasks that a finding and its evidence name, with repetitions.
 pub fn tasks_of(finding: &Finding) -> impl Iterator<Item = &str> {
     let own = finding.task_id.as_deref();
@@ -73,7 +76,7 @@ pub fn group(findings: &[Finding], generations: &[Generation]) -> Vec<Incident> 
     let mut places: Vec<usize> = (0..findings.len()).collect();
     places.sort_by_key(|&place| reading_order(&findings[place]));
 
-    let mut incidents: BTreeMap<(&str, Option<(Instant, &str, &str)>), Incident> = BTreeMap::new();
+    let mut incidents: BTreeMap<Key<'_>, Incident> = BTreeMap::new();
     for place in places {
         let finding = &findings[place];
         let generation = generation_at(generations, &finding.agent, finding.first_seen);
@@ -145,7 +148,7 @@ mod tests {
         let [incident] = group(&findings, &[]).try_into().unwrap();
         assert_eq!((incident.severity, incident.since, incident.last_seen), (Severity::Critical, at(9), at(31)));
         assert_eq!(incident.tasks, BTreeSet::from(["t1".to_owned(), "t2".to_owned()]));
-        assert_eq!(incident.clients, BTreeSet::from(["client".to_owned(), "orchestrator".to_owned()]));
+        assert_eq!(incident.clients, BTreeSet::from(["orchestrator".to_owned(), "watcher".to_owned()]));
         assert_eq!(incident.findings, [2, 1, 0]);
     }
 

@@ -127,7 +127,7 @@ impl Report {
     pub fn unjudged(&self) -> Option<Unjudged> {
         if self.intake.facts == 0 {
             Some(Unjudged::NoFacts)
-        } else if !self.coverage.is_empty() && self.coverage.iter().all(|rule| !rule.missing.is_empty()) {
+        } else if self.coverage.iter().all(|rule| !rule.missing.is_empty()) {
             Some(Unjudged::AllBlind)
         } else if !self.failures.is_empty() {
             Some(Unjudged::RulesFailed)
@@ -142,7 +142,7 @@ impl Report {
 pub enum Unjudged {
     /// Nothing of A2A was understood.
     NoFacts,
-    /// Every rule that was asked for lacks an input.
+    /// Every rule that was asked for lacks an input, or there is none.
     AllBlind,
     /// Rules failed to run.
     RulesFailed,
@@ -170,6 +170,7 @@ mod tests {
     fn a_run_without_facts_or_with_only_blind_rules_or_with_failed_rules_has_no_verdict() {
         assert_eq!(report(0, &[&[]], 0).unjudged(), Some(Unjudged::NoFacts));
         assert_eq!(report(9, &[&["cards.etag"], &["x"]], 0).unjudged(), Some(Unjudged::AllBlind));
+        assert_eq!(report(9, &[], 0).unjudged(), Some(Unjudged::AllBlind));
         assert_eq!(report(9, &[&[], &["x"]], 1).unjudged(), Some(Unjudged::RulesFailed));
         assert_eq!(report(9, &[&[], &["x"]], 0).unjudged(), None);
     }

@@ -8,7 +8,7 @@ use crate::instant::Instant;
 /// A finding about one task, with one piece of evidence by `client`, that lasts a second.
 pub(crate) fn finding(rule: &str, agent: &str, task: &str, severity: Severity, at: Instant) -> Finding {
     Finding {
-        id: format!("{rule}/{agent}/{task}"),
+        id: format!("{rule}-{task}"),
         rule: rule.into(),
         category: "lifecycle".into(),
         severity,
@@ -47,7 +47,7 @@ pub(crate) fn evidence(role: &str, says: &str, at: Instant, task: &str) -> Evide
         position: "12".into(),
         trace_id: String::new(),
         span_id: String::new(),
-        client: "client".into(),
+        client: "watcher".into(),
         task_id: task.into(),
         says: says.into(),
     }

@@ -72,6 +72,9 @@ fn advice(intake: &Intake) -> &'static str {
 }
 
 fn all_blind(report: &Report) -> Vec<String> {
+    if report.coverage.is_empty() {
+        return vec!["could not judge: there are no rules".to_owned()];
+    }
     let mut lines = vec!["could not judge: every rule that was asked for lacks a field in this input".to_owned()];
     let missing = report.blind().take(LISTED).map(|rule| {
         format!("  {} needs {}", clean(&rule.rule), first_few(rule.missing.iter().map(String::as_str), LISTED))

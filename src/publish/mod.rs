@@ -5,5 +5,7 @@
 
 pub mod diagnosis;
 pub mod json;
+#[cfg(test)]
+mod samples;
 pub mod table;
 mod words;

@@ -11,7 +11,7 @@ use anstyle::{AnsiColor, Color, Style};
 
 use self::finding::{full, in_brief};
 use self::page::Page;
-use super::words::{clean, count, date_time, day, first_few, place, short_hash};
+use super::words::{clean, count, counts, date_time, day, first_few, place, short_hash};
 use crate::findings::{Finding, Incident, Report, Severity, Unjudged};
 
 /// How much to show.
@@ -65,13 +65,14 @@ fn severity_style(severity: Severity) -> Style {
 
 fn verdict(page: &mut Page, report: &Report) {
     let worst = report.worst();
-    let (word, style) = match worst {
-        _ if report.unjudged() == Some(Unjudged::RulesFailed) => ("INCOMPLETE", RED),
-        Some(Severity::Critical) => ("DRIFT", RED),
-        Some(Severity::Warning) => ("DRIFT", YELLOW),
-        Some(Severity::Info) | None => ("CLEAN", GREEN),
+    let (word, style) = match (report.unjudged(), worst) {
+        (Some(Unjudged::NoFacts | Unjudged::AllBlind), _) => ("NO VERDICT", RED),
+        (Some(Unjudged::RulesFailed), _) => ("INCOMPLETE", RED),
+        (None, Some(Severity::Critical)) => ("DRIFT", RED),
+        (None, Some(Severity::Warning)) => ("DRIFT", YELLOW),
+        (None, Some(Severity::Info) | None) => ("CLEAN", GREEN),
     };
-    let counts: Vec<String> = [Severity::Critical, Severity::Warning, Severity::Info]
+    let found: Vec<String> = [Severity::Critical, Severity::Warning, Severity::Info]
         .into_iter()
         .map(|severity| (report.count(severity), severity))
         .filter(|(number, _)| *number > 0)
@@ -79,11 +80,13 @@ fn verdict(page: &mut Page, report: &Report) {
         .collect();
     let found = match report.incidents.iter().map(|incident| incident.since).min() {
         Some(since) => format!(
-            "{} on {}; {}, {}; since {}",
-            counts.join(", "),
-            count(report.agents().len(), "agent"),
-            count(report.tasks().len(), "task"),
-            count(report.clients().len(), "client"),
+            "{}; {}; since {}",
+            found.join(", "),
+            counts(&[
+                (report.agents().len(), "agent"),
+                (report.tasks().len(), "task"),
+                (report.clients().len(), "client")
+            ]),
             date_time(since)
         ),
         None => "nothing found".to_owned(),
@@ -107,12 +110,15 @@ fn show_incident(page: &mut Page, report: &Report, incident: &Incident, detail: 
     let mut about = match &incident.generation {
         Some(generation) => {
             let version = if generation.version.is_empty() { "without version" } else { &generation.version };
-            format!("card {} ({})", clean(version), short_hash(&clean(&generation.contract_sha256)))
+            format!("card {}, contract {}", clean(version), short_hash(&clean(&generation.contract_sha256)))
         }
         None => "no card seen by then".to_owned(),
     };
     about.push_str(&format!("; since {}", date_time(incident.since)));
-    about.push_str(&format!("; {}, {}", count(incident.tasks.len(), "task"), count(incident.clients.len(), "client")));
+    let touched = counts(&[(incident.tasks.len(), "task"), (incident.clients.len(), "client")]);
+    if !touched.is_empty() {
+        about.push_str(&format!("; {touched}"));
+    }
     page.item(0, BOLD, &agent, &about);
 
     let findings = incident.findings.iter().map(|&place| &report.findings[place]);
@@ -127,7 +133,7 @@ fn by_rule<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Vec<&'a Findi
     for finding in findings {
         match groups.last_mut() {
             Some(group) if group[0].rule == finding.rule && group[0].severity == finding.severity => {
-                group.push(finding)
+                group.push(finding);
             }
             _ => groups.push(vec![finding]),
         }
@@ -146,7 +152,7 @@ fn show_alike(page: &mut Page, alike: &[&Finding], incident: &Incident, detail: 
         if number > 0 {
             page.gap();
         }
-        full(page, finding, day(incident.since), detail);
+        full(page, finding, number.checked_sub(1).map(|before| alike[before]), day(incident.since), detail);
     }
     folded(page, alike.get(shown..).unwrap_or_default());
 }
@@ -239,3 +245,6 @@ fn rejects(page: &mut Page, report: &Report) {
         page.text(2, &format!("{} {}, first {at}: {}", reject.count, reject.reason, clean(&reject.detail)));
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,6 +14,13 @@ pub(super) fn count(number: usize, noun: &str) -> String {
     if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
+/// Counts of what there is any of: `3 tasks, 1 client`; empty when there is nothing.
+pub(super) fn counts(numbers: &[(usize, &str)]) -> String {
+    let present: Vec<String> =
+        numbers.iter().filter(|(number, _)| *number > 0).map(|(number, noun)| count(*number, noun)).collect();
+    present.join(", ")
+}
+
 /// Text from outside without anything that could move a cursor, recolour or reorder a terminal's text.
 ///
 /// Names of agents, skills and tasks are whatever a peer sent. Control characters and the bidirectional controls of
@@ -48,10 +55,12 @@ pub(super) fn date_time(at: Instant) -> String {
     utc(at).format("%Y-%m-%d %H:%M:%SZ").to_string()
 }
 
-/// Time to the millisecond, with the date only where it is not the given day: `06:15:34.786Z`.
+/// Time to the millisecond where it has any, with the date only where it is not the given day: `06:15:34.786Z`.
 pub(super) fn time_on(day_of_page: NaiveDate, at: Instant) -> String {
-    let form = if day(at) == day_of_page { "%H:%M:%S%.3fZ" } else { "%Y-%m-%d %H:%M:%S%.3fZ" };
-    utc(at).format(form).to_string()
+    let at_utc = utc(at);
+    let date = if day(at) == day_of_page { "" } else { "%Y-%m-%d " };
+    let fraction = if at_utc.timestamp_subsec_millis() == 0 { "" } else { "%.3f" };
+    at_utc.format(&format!("{date}%H:%M:%S{fraction}Z")).to_string()
 }
 
 /// A place that editors and people understand: `day.ndjson:12`, `day.pb at byte 4096`.
@@ -97,6 +106,7 @@ mod tests {
         let at = Instant(1_796_019_334_786_336_000);
         assert_eq!(time_on(day(at), at), "06:15:34.786Z");
         assert_eq!(time_on(day(Instant(0)), at), "2026-11-30 06:15:34.786Z");
+        assert_eq!(time_on(day(at), Instant(1_796_019_334_000_000_000)), "06:15:34Z");
         assert_eq!(date_time(at), "2026-11-30 06:15:34Z");
     }
 
@@ -112,5 +122,6 @@ mod tests {
         assert_eq!(first_few(["a", "b", "c"], 2), "a, b and 1 more");
         assert_eq!(first_few(["a", "b"], 2), "a, b");
         assert_eq!((count(1, "task"), count(0, "task")), ("1 task".to_owned(), "0 tasks".to_owned()));
+        assert_eq!(counts(&[(0, "task"), (2, "client")]), "2 clients");
     }
 }

@@ -97,14 +97,49 @@ pub fn coverage(_corpus: &Corpus, _batches: &[(&'static str, RecordBatch)]) -> V
     Vec::new()
 }
 
+/// Param value.
+#[derive(Debug, Clone, PartialEq, serde::Deserialize)]
+#[serde(untagged)]
+pub enum Param {
+    /// A truth value.
+    Flag(bool),
+    /// A whole number.
+    Int(i64),
+    /// A number with a fraction.
+    Number(f64),
+    /// Text.
+    Text(String),
+}
+
+/// Values by param name.
+pub type Params = std::collections::BTreeMap<String, Param>;
+/// By rule or view.
+pub type Overrides = std::collections::BTreeMap<String, Params>;
+
+/// When findings are looked at.
+#[derive(Debug)]
+pub enum AsOf {
+    /// The same for all.
+    Fixed(Instant),
+    /// Placeholder.
+    LastFactPerAgent,
+}
+
+impl AsOf {
+    /// For each agent its last fact.
+    pub fn last_fact(_batches: &[(&'static str, RecordBatch)]) -> Self {
+        Self::LastFactPerAgent
+    }
+}
+
 /// Findings as of an instant.
-pub fn select(findings: Vec<Finding>, _as_of: Option<Instant>) -> Vec<Finding> {
+pub fn select(findings: Vec<Finding>, _as_of: &AsOf) -> Vec<Finding> {
     findings
 }
 
 /// A failure.
 #[derive(Debug)]
-pub struct Failure {
+pub struct RuleFailure {
     /// Rule.
     pub rule: String,
     /// What.
@@ -117,21 +152,40 @@ pub struct Evaluation {
     /// Findings.
     pub findings: Vec<Finding>,
     /// Failures.
-    pub failures: Vec<Failure>,
+    pub failures: Vec<RuleFailure>,
     /// Generations.
     pub generations: Vec<Generation>,
 }
 
 /// The engine.
 #[derive(Debug)]
-pub struct Engine {}
+pub struct Engine {
+    corpus: Corpus,
+}
 
 impl Engine {
     /// Of a corpus.
-    pub fn new(_corpus: Corpus) -> Self {
-        Self {}
+    ///
+    /// # Errors
+    /// Never.
+    pub fn new(corpus: Corpus, _overrides: &Overrides) -> std::io::Result<Self> {
+        Ok(Self { corpus })
+    }
+    /// Some rules.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn only<S: AsRef<str>>(self, _rules: &[S]) -> std::io::Result<Self> {
+        Ok(self)
+    }
+    /// The corpus.
+    pub fn corpus(&self) -> &Corpus {
+        &self.corpus
     }
     /// Evaluates.
+    ///
+    /// # Errors
+    /// Never.
     pub async fn evaluate(&self, _batches: Vec<(&'static str, RecordBatch)>) -> std::io::Result<Evaluation> {
         Ok(Evaluation::default())
     }

@@ -10,39 +10,53 @@ use super::page::Page;
 use super::{DIM, Detail};
 use crate::findings::incident::{clients_of, tasks_of};
 use crate::findings::{Evidence, Finding};
-use crate::publish::words::{clean, count, date_time, place, time_on};
+use crate::publish::words::{clean, counts, date_time, place, time_on};
 
 /// Pieces of evidence in one role that are shown before the middle is left out.
 const SHOWN_PER_ROLE: usize = 3;
 /// Width of the column of labels; roles are column names, and some are long.
 const LABELS: std::ops::RangeInclusive<usize> = 7..=16;
 
-/// Everything that a person needs to act on.
-pub(super) fn full(page: &mut Page, finding: &Finding, day: NaiveDate, detail: Detail) {
+/// Everything that a person needs to act on; of a finding that follows one of the same rule, not what would be said twice.
+pub(super) fn full(page: &mut Page, finding: &Finding, above: Option<&Finding>, day: NaiveDate, detail: Detail) {
     let roles = finding.evidence.iter().map(|fact| fact.role.chars().count());
     let labels = roles.max().unwrap_or_default().clamp(*LABELS.start(), *LABELS.end());
 
-    page.text(4, &clean(&finding.summary));
+    page.paragraph(4, &clean(&finding.summary));
     page.labelled(6, labels, DIM, "when", &when(finding, day));
-    let suspect = format!("{}, {}: {}", clean(&finding.suspect), finding.confidence.as_str(), clean(&finding.because));
-    page.labelled(6, labels, DIM, "suspect", &suspect);
+    if above.map(suspect) != Some(suspect(finding)) {
+        page.labelled(6, labels, DIM, "suspect", &suspect(finding));
+    }
     evidence(page, finding, labels, day, detail);
-    if !finding.next_step.is_empty() {
+    if !finding.next_step.is_empty() && above.is_none_or(|above| above.next_step != finding.next_step) {
         page.labelled(6, labels, DIM, "next", &clean(&finding.next_step));
     }
     if detail == Detail::Full {
-        let details =
-            finding.details.iter().map(|(column, value)| format!("{}={}", clean(column), clean(&value.to_string())));
-        let details = details.collect::<Vec<_>>().join(" ");
-        page.labelled(6, labels, DIM, "details", &details);
-        page.labelled(6, labels, DIM, "id", &clean(&finding.id));
+        in_addition(page, finding, labels);
     }
+}
+
+/// What only a person who asks for everything wants to see.
+fn in_addition(page: &mut Page, finding: &Finding, labels: usize) {
+    let details: Vec<String> = finding
+        .details
+        .iter()
+        .map(|(column, value)| format!("{}={}", clean(column), clean(&value.to_string())))
+        .collect();
+    if !details.is_empty() {
+        page.labelled(6, labels, DIM, "details", &details.join(" "));
+    }
+    page.labelled(6, labels, DIM, "id", &clean(&finding.id));
 }
 
 /// One line of context.
 pub(super) fn in_brief(page: &mut Page, finding: &Finding) {
     let at = finding.evidence.first().map(|fact| format!(", {}", place_of(fact, false))).unwrap_or_default();
     page.text(4, &format!("{} ({}{at})", clean(&finding.summary), date_time(finding.first_seen)));
+}
+
+fn suspect(finding: &Finding) -> String {
+    format!("{}, {}: {}", clean(&finding.suspect), finding.confidence.as_str(), clean(&finding.because))
 }
 
 fn when(finding: &Finding, day: NaiveDate) -> String {
@@ -52,7 +66,10 @@ fn when(finding: &Finding, day: NaiveDate) -> String {
     }
     let tasks: BTreeSet<&str> = tasks_of(finding).collect();
     let clients: BTreeSet<&str> = clients_of(finding).collect();
-    when.push_str(&format!("; {}, {}", count(tasks.len(), "task"), count(clients.len(), "client")));
+    let touched = counts(&[(tasks.len(), "task"), (clients.len(), "client")]);
+    if !touched.is_empty() {
+        when.push_str(&format!("; {touched}"));
+    }
     if finding.count > 1 {
         when.push_str(&format!("; counted {} times", finding.count));
     }

@@ -30,7 +30,12 @@ impl Page {
         }
     }
 
-    /// A paragraph.
+    /// A paragraph, flush.
+    pub(super) fn paragraph(&mut self, indent: usize, text: &str) {
+        self.wrapped(&" ".repeat(indent), &" ".repeat(indent), text);
+    }
+
+    /// An entry of a list, continued two further in.
     pub(super) fn text(&mut self, indent: usize, text: &str) {
         self.wrapped(&" ".repeat(indent), &" ".repeat(indent + 2), text);
     }
