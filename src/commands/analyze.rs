@@ -3,6 +3,7 @@
 //! In: paths and settings. Out: the report on standard output; a diagnosis on standard error when there is no verdict.
 //! Every stage is called here, and nowhere else.
 
+use std::collections::BTreeMap;
 use std::io::IsTerminal;
 use std::path::Path;
 
@@ -101,8 +102,20 @@ fn gather(inputs: &[Input], config: &Config, progress: &Progress) -> anyhow::Res
     Ok((facts, account))
 }
 
-fn identities(_config: &Config) -> IdentitySettings {
-    IdentitySettings::default()
+/// Who is who by the configuration, turned round: there it is told by name, here it is looked up by reference.
+fn identities(config: &Config) -> IdentitySettings {
+    let by_reference = |names: &BTreeMap<String, Vec<String>>| {
+        let pairs = names.iter().flat_map(|(name, references)| {
+            references.iter().map(|reference| (bare(reference).to_owned(), name.clone()))
+        });
+        pairs.collect()
+    };
+    IdentitySettings { agents: by_reference(&config.agents), clients: by_reference(&config.clients) }
+}
+
+/// A reference without scheme and closing slash, as references are compared: people paste urls.
+fn bare(reference: &str) -> &str {
+    reference.split_once("://").map_or(reference, |(_, rest)| rest).trim_end_matches('/')
 }
 
 /// The rules, with the thresholds of the configuration, ready to judge.
@@ -157,4 +170,20 @@ fn detail(global: &Global) -> Detail {
 fn page_width() -> usize {
     let terminal = std::io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
     terminal.map_or(PAGE_WIDTH, |(width, _)| usize::from(width.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn who_is_who_is_looked_up_by_reference_without_scheme() {
+        let agents = BTreeMap::from([(
+            "summaries".to_owned(),
+            vec!["https://a.example/a2a/".to_owned(), "Summary Agent".to_owned()],
+        )]);
+        let settings = identities(&Config { agents, ..Config::default() });
+        let expected = [("Summary Agent", "summaries"), ("a.example/a2a", "summaries")];
+        assert_eq!(settings.agents, BTreeMap::from(expected.map(|(r, n)| (r.to_owned(), n.to_owned()))));
+    }
 }

@@ -33,7 +33,12 @@ pub mod identity {
 
     /// Settings.
     #[derive(Debug, Default)]
-    pub struct IdentitySettings {}
+    pub struct IdentitySettings {
+        /// Reference -> agent.
+        pub agents: std::collections::BTreeMap<String, String>,
+        /// Reference -> client.
+        pub clients: std::collections::BTreeMap<String, String>,
+    }
 
     /// Resolves.
     pub fn resolve(_facts: &mut Facts, _settings: &IdentitySettings) {}
