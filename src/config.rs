@@ -71,6 +71,8 @@ pub struct Config {
     pub clients: BTreeMap<String, Vec<String>>,
     /// Who made which source; the first that matches counts.
     pub observers: Vec<ObserverBySource>,
+    /// Where home-made recorders keep what: paths of keys, joined with dots, by field.
+    pub exchange_keys: BTreeMap<String, Vec<String>>,
     /// More names and patterns, beside the corpus's own.
     pub vocabulary: Vocabulary,
     /// Values for rules' parameters, by rule and parameter.
@@ -94,7 +96,7 @@ pub struct Overrides {
     pub queries: Option<PathBuf>,
 }
 
-/// Says who saw the facts of a source, where its records do not say so themselves.
+/// Says who taped a source.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ObserverBySource {
@@ -147,8 +149,8 @@ pub struct Vocabulary {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LimitSettings {
-    /// Longest line or element, bytes.
-    pub max_element_bytes: Option<usize>,
+    /// Longest line, and longest element of a document, bytes.
+    pub max_record_bytes: Option<usize>,
     /// Most bytes that one compressed input may inflate to.
     pub max_inflated_bytes: Option<u64>,
     /// Deepest nesting of JSON or protobuf.
@@ -166,6 +168,7 @@ struct File {
     agents: BTreeMap<String, Vec<String>>,
     clients: BTreeMap<String, Vec<String>>,
     observers: Vec<ObserverBySource>,
+    exchange_keys: BTreeMap<String, Vec<String>>,
     vocabulary: Vocabulary,
     params: BTreeMap<String, BTreeMap<String, toml::Value>>,
     limits: LimitSettings,
@@ -239,6 +242,7 @@ impl Config {
             agents: file.agents,
             clients: file.clients,
             observers: file.observers,
+            exchange_keys: file.exchange_keys,
             vocabulary: file.vocabulary,
             params: file.params,
             limits: file.limits,

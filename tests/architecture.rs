@@ -1,5 +1,7 @@
 //! The house rules of ARCHITECTURE.md, held over the source text.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers too")]
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};

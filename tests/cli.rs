@@ -1,5 +1,7 @@
 //! The program as a person or a script meets it: arguments, exit codes, streams.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers too")]
+
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 

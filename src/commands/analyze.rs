@@ -13,7 +13,8 @@ use super::intake::{Account, Gathering};
 use super::progress::Progress;
 use super::{Outcome, configure, print, say};
 use crate::cli::{Analyze, Global};
-use crate::config::{Config, Format, Overrides};
+use crate::config::{Config, Format, LimitSettings, Overrides};
+use crate::decode::key_map::KeyMap;
 use crate::decode::{self, Limits};
 use crate::findings::{Report, RuleFailure, Unjudged};
 use crate::normalize::Normalizer;
@@ -87,19 +88,45 @@ pub(super) fn only_known(wanted: &[String], corpus: &Corpus) -> anyhow::Result<(
 
 /// Reads every input into one set of facts.
 fn gather(inputs: &[Input], config: &Config, progress: &Progress) -> anyhow::Result<(Facts, Account)> {
-    let limits = Limits::default();
+    let limits = limits(&config.limits);
+    let keys = key_map(&config.exchange_keys)?;
     let mut normalizer = Normalizer::default();
     let mut account = Account::default();
     for input in inputs {
         progress.doing(format!("reading {}", input.name));
-        let reader = input.open()?;
-        let mut sink = Gathering::of(&input.name, &mut normalizer, &mut account);
-        decode::decode(&input.name, reader, &limits, &mut sink);
+        let reader = match config.limits.max_inflated_bytes {
+            Some(most) => input.open_limited(most)?,
+            None => input.open()?,
+        };
+        let mut sink = Gathering::of(&input.name, &config.observers, &mut normalizer, &mut account);
+        decode::decode_with(&input.name, reader, &limits, &keys, &mut sink);
     }
     let mut facts = normalizer.finish().facts;
     identity::resolve(&mut facts, &identities(config));
     facts.make_set();
     Ok((facts, account))
+}
+
+fn limits(settings: &LimitSettings) -> Limits {
+    let built_in = Limits::default();
+    Limits {
+        max_record_bytes: settings.max_record_bytes.unwrap_or(built_in.max_record_bytes),
+        max_depth: settings.max_depth.unwrap_or(built_in.max_depth),
+    }
+}
+
+/// The spellings of home-made recorders, those of the configuration first.
+fn key_map(configured: &BTreeMap<String, Vec<String>>) -> anyhow::Result<KeyMap> {
+    let mut keys = KeyMap::built_in().clone();
+    for (field, paths) in configured {
+        for path in paths.iter().rev() {
+            if !keys.prefer(field, path) {
+                let known: Vec<&str> = KeyMap::field_names().collect();
+                bail!("[exchange_keys]: there is no field \"{field}\"; there are {}", known.join(", "));
+            }
+        }
+    }
+    Ok(keys)
 }
 
 /// Who is who by the configuration, turned round: there it is told by name, here it is looked up by reference.

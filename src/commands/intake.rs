@@ -1,18 +1,24 @@
-//! Reading: every input through `receive`, `decode` and `normalize`, with an account of what was understood.
+//! Taking in what `decode` delivers, with an account of what was understood.
 //!
-//! In: paths. Out: facts, and the account that the report shows. Keeps the first reject of each reason, not all.
+//! In: records and rejects of one source after another. Out: records to the normalizer, and the account that the report
+//! shows. Keeps the first reject of each reason, not all.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::decode::record::{Record, Reject, RejectReason, Sink};
+use serde_json::Value;
+
+use crate::config::ObserverBySource;
+use crate::decode::record::{Attributes, Observer, Record, Reject, RejectReason, Sink};
 use crate::findings::{Intake, RejectCount, SourceIntake};
 use crate::normalize::Normalizer;
 
-/// Takes what `decode` delivers: records go on to the normalizer, everything is counted.
+/// Takes what `decode` delivers of one source: records go on to the normalizer, everything is counted.
 pub(super) struct Gathering<'a> {
     normalizer: &'a mut Normalizer,
     account: &'a mut Account,
+    /// Who taped the source, by the configuration.
+    tap: Option<&'a ObserverBySource>,
 }
 
 /// What was read so far.
@@ -23,17 +29,53 @@ pub(super) struct Account {
 }
 
 impl<'a> Gathering<'a> {
-    /// Begins with an input.
-    pub(super) fn of(name: &Arc<str>, normalizer: &'a mut Normalizer, account: &'a mut Account) -> Self {
+    /// Begins with a source.
+    pub(super) fn of(
+        name: &Arc<str>,
+        observers: &'a [ObserverBySource],
+        normalizer: &'a mut Normalizer,
+        account: &'a mut Account,
+    ) -> Self {
+        let fits = |tap: &&ObserverBySource| glob::Pattern::new(&tap.source).is_ok_and(|glob| glob.matches(name));
         account.sources.push(SourceIntake { name: name.to_string(), ..SourceIntake::default() });
-        Self { normalizer, account }
+        Self { normalizer, account, tap: observers.iter().find(fits) }
+    }
+}
+
+impl ObserverBySource {
+    /// Says in a record who taped it: a user knows that better than the format does. Webhook calls stay with whom they
+    /// are, since their observer follows from who received them.
+    fn mark(&self, record: &mut Record) {
+        match record {
+            Record::Exchange(exchange) if exchange.leg != "webhook" => {
+                exchange.observer = Observer::parse(self.observer.as_str());
+                if !self.name.is_empty() {
+                    exchange.observer_name.clone_from(&self.name);
+                }
+            }
+            Record::Span(span) => self.mark_attributes(&mut span.attributes),
+            Record::Log(log) => self.mark_attributes(&mut log.attributes),
+            Record::Exchange(_) | Record::Document(_) => {}
+        }
+    }
+
+    /// As own events say it; what they say themselves stands.
+    fn mark_attributes(&self, attributes: &mut Attributes) {
+        for (key, value) in [("a2a.observer", self.observer.as_str()), ("a2a.observer.name", &self.name)] {
+            if !value.is_empty() && attributes.get(key).is_none() {
+                attributes.0.push((key.to_owned(), Value::from(value)));
+            }
+        }
     }
 }
 
 impl Sink for Gathering<'_> {
-    fn record(&mut self, record: Record) {
+    fn record(&mut self, mut record: Record) {
         if let Some(source) = self.account.sources.last_mut() {
             source.records += 1;
+        }
+        if let Some(tap) = self.tap {
+            tap.mark(&mut record);
         }
         self.normalizer.record(record);
     }
@@ -73,5 +115,58 @@ impl Account {
         let mut rejects: Vec<RejectCount> = self.rejects.into_values().collect();
         rejects.sort_by(|a, b| b.count.cmp(&a.count).then(a.reason.cmp(b.reason)));
         Intake { sources: self.sources, rejects, facts: facts as u64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ObserverWord;
+    use crate::decode::record::{Origin, Position};
+
+    fn tap(source: &str, name: &str) -> ObserverBySource {
+        ObserverBySource { source: source.into(), observer: ObserverWord::Gateway, name: name.into() }
+    }
+
+    fn reject(reason: RejectReason, line: u64) -> Reject {
+        let origin = Origin { source: "gateway/day.ndjson".into(), position: Position::Line(line) };
+        Reject { origin, reason, detail: format!("line {line}") }
+    }
+
+    #[test]
+    fn rejects_are_counted_by_reason_with_the_first_place_the_most_frequent_first() {
+        let (mut normalizer, mut account) = (Normalizer::default(), Account::default());
+        let mut sink = Gathering::of(&"gateway/day.ndjson".into(), &[], &mut normalizer, &mut account);
+        sink.recognised(&"gateway/day.ndjson".into(), "ndjson");
+        sink.recognised(&"gateway/day.ndjson".into(), "ndjson");
+        sink.reject(reject(RejectReason::TooLarge, 3));
+        sink.reject(reject(RejectReason::BadJson, 7));
+        sink.reject(reject(RejectReason::BadJson, 9));
+        let intake = account.close(4);
+        let rejects: Vec<_> = intake.rejects.iter().map(|r| (r.reason, r.count, r.position.as_str())).collect();
+        assert_eq!(rejects, [("bad-json", 2, "7"), ("too-large", 1, "3")]);
+        assert_eq!((intake.sources[0].formats.as_slice(), intake.sources[0].rejects), (&["ndjson"][..], 3));
+        assert_eq!((intake.rejected(), intake.facts), (3, 4));
+    }
+
+    #[test]
+    fn the_first_glob_that_fits_says_who_taped_a_source() {
+        let taps = [tap("edge/*", "edge-1"), tap("gateway/*.ndjson", "edge-2"), tap("*", "edge-3")];
+        let (mut normalizer, mut account) = (Normalizer::default(), Account::default());
+        let sink = Gathering::of(&"gateway/day.ndjson".into(), &taps, &mut normalizer, &mut account);
+        assert_eq!(sink.tap.map(|tap| tap.name.as_str()), Some("edge-2"));
+    }
+
+    #[test]
+    fn what_an_event_says_of_its_observer_stands() {
+        let mut silent = Attributes::default();
+        tap("*", "edge").mark_attributes(&mut silent);
+        assert_eq!(silent.text("a2a.observer").as_deref(), Some("gateway"));
+        assert_eq!(silent.text("a2a.observer.name").as_deref(), Some("edge"));
+
+        let mut said = Attributes(vec![("a2a.observer".into(), "client".into())]);
+        tap("*", "").mark_attributes(&mut said);
+        assert_eq!(said.0.len(), 1);
+        assert_eq!(said.text("a2a.observer").as_deref(), Some("client"));
     }
 }

@@ -23,6 +23,11 @@ pub struct Input {
 impl Input {
     /// Opens the stream.
     pub fn open(&self) -> Result<Box<dyn Read>, ReceiveError> {
+        self.open_limited(0)
+    }
+
+    /// Opens the stream.
+    pub fn open_limited(&self, _max_inflated_bytes: u64) -> Result<Box<dyn Read>, ReceiveError> {
         if &*self.name == "-" {
             return Ok(Box::new(std::io::stdin()));
         }
