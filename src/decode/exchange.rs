@@ -8,31 +8,30 @@ use serde_json::{Map, Value};
 use super::Limits;
 use super::body::{self, ReadBody};
 use super::headers::{absolute_url, hex_id, read as read_headers, trace_context};
-use super::record::{Body, Chunk, Exchange, Headers, Observer, Origin, Record, Reject, RejectReason, Sink};
+use super::record::{Body, Chunk, Exchange, Headers, Observer, Origin, Reject, RejectReason, Sink};
 use crate::instant::Instant;
 
-/// Decodes an exchange carried inside something else, as a map or as its text; false if it is none.
-pub fn decode(value: Value, origin: &Origin, sink: &mut dyn Sink) -> bool {
+/// Reads an exchange carried inside something else, as a map or as its text. The carrier may know the time, so none is
+/// needed here.
+pub(super) fn from_value(value: Value, origin: &Origin, sink: &mut dyn Sink) -> Option<Exchange> {
     let value = match value {
-        Value::String(text) => serde_json::from_str(&text).unwrap_or(Value::Null),
+        Value::String(text) => serde_json::from_str(&text).ok()?,
         value => value,
     };
-    let Value::Object(map) = value else { return false };
-    if !is_exchange(&map) {
-        return false;
-    }
-    if let Some(exchange) = read(map, origin, &Limits::default(), sink) {
-        sink.record(Record::Exchange(Box::new(exchange)));
-    }
-    true
+    let Value::Object(map) = value else { return None };
+    if has_both_sides(&map) { read(map, origin, &Limits::default(), sink) } else { None }
 }
 
 /// Whether an object is an exchange line.
 pub(super) fn is_exchange(map: &Map<String, Value>) -> bool {
     let has_time = map.contains_key("startedDateTime") || map.contains_key("start_unix_ns");
+    has_time && has_both_sides(map)
+}
+
+fn has_both_sides(map: &Map<String, Value>) -> bool {
     let has_request = map.get("request").is_some_and(|r| r["method"].is_string() && r["url"].is_string());
     let response = map.get("response").unwrap_or(&Value::Null);
-    has_time && has_request && (response.is_null() || response.get("status").is_some())
+    has_request && (response.is_null() || response.get("status").is_some())
 }
 
 /// Reads an exchange line.

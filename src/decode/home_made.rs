@@ -198,8 +198,8 @@ impl<'a> Found<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::record::Body;
     use crate::decode::framing::collect::Collected;
+    use crate::decode::record::Body;
     use crate::instant::Instant;
 
     fn parse(value: &Value) -> Option<Exchange> {

@@ -4,6 +4,7 @@
 //! a class or a length goes on. Judges nothing: it says what was seen.
 
 mod artifact;
+pub mod canonical;
 pub mod card;
 mod card_model;
 mod card_security;
@@ -80,6 +81,12 @@ pub struct Normalized {
     pub facts: Facts,
     /// What became of the records.
     pub counts: Counts,
+}
+
+impl Default for Normalizer {
+    fn default() -> Self {
+        Self::new(NormalizerSettings::default())
+    }
 }
 
 impl Normalizer {
