@@ -3,54 +3,44 @@
 //! In: an object with `startedDateTime`, `request` and `response`. Out: an [`Exchange`]. Never guesses: other spellings
 //! are for `home_made`.
 
-use std::sync::Arc;
-
 use serde_json::{Map, Value};
 
 use super::body::{self, ReadBody};
 use super::headers::{absolute_url, hex_id, read as read_headers, trace_context};
 use super::key_map::KeyMap;
-use super::record::{Body, Chunk, Exchange, Headers, Observer, Origin, Record, Reject, RejectReason, Sink};
+use super::record::{Body, Chunk, Exchange, Headers, Observer, Origin, Reject, RejectReason, Sink};
 use super::{Limits, har, home_made};
 use crate::instant::Instant;
 
-/// Reads an exchange that another carrier holds: an exchange line (whose time may be the carrier's), a HAR entry, or a
-/// home-made object. None if it is none of these.
-pub fn from_value(value: &Value, origin: &Origin) -> Option<Exchange> {
-    let map = value.as_object()?;
+/// Reads an exchange carried inside something else, as a map or as its text: an exchange line, a HAR entry or a
+/// home-made object. The carrier may know the time, so none is needed here.
+pub(super) fn from_value(value: Value, origin: &Origin, sink: &mut dyn Sink) -> Option<Exchange> {
+    let value = match value {
+        Value::String(text) => serde_json::from_str(&text).ok()?,
+        value => value,
+    };
+    let Value::Object(map) = value else { return None };
     let limits = Limits::default();
-    if har::is_entry(map) {
-        har::read(value.clone(), origin, &limits, &mut Unheard)
-    } else if has_request(map) && has_response(map) {
-        read(map.clone(), origin, &limits, &mut Unheard)
+    if har::is_entry(&map) {
+        har::read(Value::Object(map), origin, &limits, sink)
+    } else if has_both_sides(&map) {
+        read(map, origin, &limits, sink)
     } else {
-        home_made::read(map, origin, &limits, KeyMap::built_in(), &mut Unheard)
+        home_made::read(&map, origin, &limits, KeyMap::built_in(), sink)
     }
-}
-
-/// Takes no note of flaws: the carrier of an exchange reports only whether there is one.
-struct Unheard;
-
-impl Sink for Unheard {
-    fn record(&mut self, _: Record) {}
-    fn reject(&mut self, _: Reject) {}
-    fn recognised(&mut self, _: &Arc<str>, _: &'static str) {}
 }
 
 /// Whether an object is an exchange line.
 pub(super) fn is_exchange(map: &Map<String, Value>) -> bool {
     let has_time = map.contains_key("startedDateTime") || map.contains_key("start_unix_ns");
-    has_time && has_request(map) && has_response(map)
+    has_time && has_both_sides(map)
 }
 
-fn has_request(map: &Map<String, Value>) -> bool {
-    map.get("request").is_some_and(|request| request["method"].is_string() && request["url"].is_string())
-}
-
-/// No answer is one too; a status under another name is a home-made line's.
-fn has_response(map: &Map<String, Value>) -> bool {
+fn has_both_sides(map: &Map<String, Value>) -> bool {
+    // A status under another name is a home-made line's; no answer is one too.
+    let has_request = map.get("request").is_some_and(|r| r["method"].is_string() && r["url"].is_string());
     let response = map.get("response").unwrap_or(&Value::Null);
-    response.is_null() || response.get("status").is_some()
+    has_request && (response.is_null() || response.get("status").is_some())
 }
 
 /// Reads an exchange line.
@@ -141,7 +131,7 @@ pub(super) fn empty(origin: &Origin) -> Exchange {
 /// Fills in what follows from the rest; false, with a reject, if the exchange is of no use.
 pub(super) fn finish(exchange: &mut Exchange, trace_id: &str, sink: &mut dyn Sink) -> bool {
     let mut reject = |reason, detail: &str| {
-        sink.reject(Reject { origin: exchange.origin.clone(), reason, detail: detail.to_owned() })
+        sink.reject(Reject { origin: exchange.origin.clone(), reason, detail: detail.to_owned() });
     };
     if exchange.url.is_empty() {
         reject(RejectReason::MissingField, "exchange without url");
@@ -258,7 +248,7 @@ mod tests {
         let mut sink = Collected::default();
         let Value::Object(map) = value else { panic!("{value}") };
         assert!(is_exchange(&map));
-        let exchange = read(map, &sink.origin(), &Limits::default(), &mut sink).unwrap();
+        let exchange = read(map, &Collected::origin(), &Limits::default(), &mut sink).unwrap();
         assert_eq!(sink.rejects, vec![]);
         exchange
     }
@@ -329,7 +319,8 @@ mod tests {
         let mut sink = Collected::default();
         let header = "00-26f39c4f951581bb9a62238268576327-dec341acd2f7b58e-03";
         let line = json!({"start_unix_ns": 1_796_019_334_786_335_680_i64, "trace_id": "xyz", "request": {"method": "GET", "url": "http://a/", "headers": {"traceparent": header}}});
-        let exchange = read(line.as_object().unwrap().clone(), &sink.origin(), &Limits::default(), &mut sink).unwrap();
+        let exchange =
+            read(line.as_object().unwrap().clone(), &Collected::origin(), &Limits::default(), &mut sink).unwrap();
         assert_eq!(sink.rejects.iter().map(|r| r.reason).collect::<Vec<_>>(), [RejectReason::BadField]);
         assert_eq!(exchange.span_id, "dec341acd2f7b58e");
     }
@@ -347,15 +338,16 @@ mod tests {
 
     #[test]
     fn an_exchange_inside_another_carrier_needs_no_time_of_its_own() {
-        let origin = Collected::default().origin();
+        let mut sink = Collected::default();
+        let origin = Collected::origin();
         let request = json!({"method": "GET", "url": "http://a/"});
         for value in [
             json!({"event": "a2a.exchange", "request": request, "response": {"status": 200}}),
             json!({"request": request, "response": {"statusCode": 200}}),
             json!({"startedDateTime": "2026-11-30T06:00:00Z", "request": request, "response": {"status": 200, "content": {}}}),
         ] {
-            assert_eq!(from_value(&value, &origin).and_then(|e| e.status), Some(200), "{value}");
+            assert_eq!(from_value(value.clone(), &origin, &mut sink).and_then(|e| e.status), Some(200), "{value}");
         }
-        assert_eq!(from_value(&json!({"request": 1}), &origin), None);
+        assert_eq!(from_value(json!({"request": 1}), &origin, &mut sink), None);
     }
 }

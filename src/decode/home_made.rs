@@ -210,7 +210,8 @@ mod tests {
 
     fn parse(value: &Value) -> Option<Exchange> {
         let mut sink = Collected::default();
-        let exchange = read(value.as_object()?, &sink.origin(), &Limits::default(), KeyMap::built_in(), &mut sink);
+        let exchange =
+            read(value.as_object()?, &Collected::origin(), &Limits::default(), KeyMap::built_in(), &mut sink);
         assert_eq!(sink.rejects, vec![]);
         exchange
     }
@@ -275,7 +276,7 @@ mod tests {
         assert!(keys.prefer("method", "was.getan"));
         let value = json!({"was": {"getan": "GET"}, "url": "http://h/", "code": 200});
         let mut sink = Collected::default();
-        let exchange = read(value.as_object().unwrap(), &sink.origin(), &Limits::default(), &keys, &mut sink);
+        let exchange = read(value.as_object().unwrap(), &Collected::origin(), &Limits::default(), &keys, &mut sink);
         assert_eq!(exchange.map(|e| e.method), Some("GET".to_owned()));
     }
 }

@@ -11,13 +11,13 @@
 //!            Sink     records and rejects
 //! ```
 
-pub mod record;
-
+pub mod exchange;
 pub mod otlp;
 pub mod own_event;
 pub mod python_log;
+pub mod python_repr;
+pub mod record;
 
-pub mod exchange;
 mod har;
 mod home_made;
 pub mod key_map;

@@ -13,7 +13,7 @@ pub(crate) struct Collected {
 }
 
 impl Collected {
-    pub(crate) fn origin(&self) -> Origin {
+    pub(crate) fn origin() -> Origin {
         Origin { source: Arc::from("test"), position: Position::Line(1) }
     }
 

@@ -459,3 +459,62 @@ fn bodies_survive_from_file_to_record() {
     assert_eq!(sink.exchanges()[0].response_body, Body::Text("{\"a\":1}".into()));
     assert_eq!(sink.formats, ["har"]);
 }
+
+/// Ids of the spans, in order; there is nothing else.
+fn spans(sink: &Collected) -> Vec<&str> {
+    fn id(record: &Record) -> &str {
+        match record {
+            Record::Span(span) => &span.span_id,
+            other => panic!("{other:?}"),
+        }
+    }
+    sink.records.iter().map(id).collect()
+}
+
+#[test]
+fn an_otlp_request_gives_the_same_spans_on_one_line_over_many_and_in_every_wrapper() {
+    let path = captures().join("a2a-rust-0.15.0/rust.traces.otlp.jsonl");
+    let text = std::fs::read_to_string(path).unwrap();
+    let line = text.lines().max_by_key(|line| line.len()).unwrap();
+    let request: serde_json::Value = serde_json::from_str(line).unwrap();
+    let lists = request["resourceSpans"].clone();
+    let one_line = read(line);
+    assert!(spans(&one_line).len() > 10);
+    assert!(one_line.records.iter().all(|r| matches!(r, Record::Span(s) if s.origin.position == LINE(1))));
+    let pretty = |value: serde_json::Value| serde_json::to_string_pretty(&value).unwrap();
+    for document in [
+        pretty(request.clone()),
+        pretty(serde_json::json!({ "batches": lists })),
+        pretty(serde_json::json!({ "trace": { "resourceSpans": lists } })),
+        pretty(serde_json::json!({ "result": { "resourceSpans": lists } })),
+        pretty(serde_json::json!([request])),
+        format!("{{{}\"resourceSpans\":{lists}}}", " ".repeat(SHORT_LINE)),
+    ] {
+        let sink = read(&document);
+        assert_eq!(spans(&sink), spans(&one_line), "{}", &document[..60]);
+        assert_eq!(sink.rejects, vec![]);
+    }
+}
+
+#[test]
+fn otlp_lines_cut_at_any_byte_leave_their_neighbours_alone() {
+    let span = |id: u64| {
+        format!(
+            r#"{{"resourceSpans":[{{"scopeSpans":[{{"spans":[{{"traceId":"26f39c4f951581bb9a62238268576327","spanId":"{id:016x}","name":"x"}}]}}]}}]}}"#
+        )
+    };
+    let line = span(2);
+    for cut in 1..line.len() {
+        let sink = read(format!("{}\n{}\n{}\n{}\n", span(1), &line[..cut], span(3), span(4)));
+        let found: Vec<&str> = spans(&sink).into_iter().filter(|id| !id.ends_with('2')).collect();
+        assert_eq!(found, ["0000000000000001", "0000000000000003", "0000000000000004"], "{}", &line[..cut]);
+        assert!(!sink.rejects.is_empty(), "{cut}");
+    }
+}
+
+#[test]
+fn protobuf_bodies_are_read_whole() {
+    let sink = read(std::fs::read(captures().join("a2a-python-1.3.0/jsonrpc.traces.1.otlp-grpc.pb")).unwrap());
+    assert!(spans(&sink).len() > 100);
+    assert_eq!(sink.rejects, vec![]);
+}
