@@ -4,6 +4,8 @@
 //! a class or a length goes on. Judges nothing: it says what was seen.
 
 mod artifact;
+#[cfg(test)]
+mod captured;
 pub mod card;
 mod credential;
 mod document;
@@ -110,6 +112,8 @@ impl Normalizer {
 
     fn exchange(&mut self, mut exchange: Exchange) {
         self.counts.exchanges += 1;
+        // A HAR writes 0 for no response.
+        exchange.status = exchange.status.filter(|status| *status != 0);
         let source = exchange.origin.source.clone();
         let known = exchange.started_at.or(exchange.ended_at);
         let at = self.time(&source, known);

@@ -3,6 +3,8 @@
 //! In: the embedded file, and a user's file of the same form, whose entries come first. Out: a class for a text, a skill
 //! for a request. Keeps no text.
 
+use std::sync::LazyLock;
+
 use regex::{RegexSet, RegexSetBuilder};
 use serde::Deserialize;
 use serde_json::Value;
@@ -62,12 +64,15 @@ pub struct Patterns {
 impl Patterns {
     /// The embedded tables.
     pub fn embedded() -> Self {
-        // A test reads the embedded file, so the tables are never empty.
-        Self::parse(&[EMBEDDED]).unwrap_or_else(|_| Self {
-            set: RegexSet::empty(),
-            classes: Vec::new(),
-            skill_paths: Vec::new(),
-        })
+        static TABLES: LazyLock<Patterns> = LazyLock::new(|| {
+            // A test reads the embedded file, so the tables are never empty.
+            Patterns::parse(&[EMBEDDED]).unwrap_or_else(|_| Patterns {
+                set: RegexSet::empty(),
+                classes: Vec::new(),
+                skill_paths: Vec::new(),
+            })
+        });
+        TABLES.clone()
     }
 
     /// The embedded tables after those of a user's file.
@@ -123,8 +128,13 @@ impl Patterns {
 mod tests {
     use super::*;
 
+    #[test]
+    fn the_embedded_file_is_well_formed() {
+        assert!(Patterns::replaced_by(EMBEDDED).is_ok());
+    }
+
     fn check(class: &str, texts: &[&str]) {
-        let patterns = Patterns::parse(&[EMBEDDED]).unwrap();
+        let patterns = Patterns::embedded();
         for text in texts {
             assert_eq!(patterns.class(text), class, "{text}");
         }

@@ -173,7 +173,13 @@ impl Teller<'_> {
                 headers: &self.seen.exchange.response_headers,
                 extended: true,
                 body: Some(card),
-                raw: None,
+                raw: self
+                    .seen
+                    .exchange
+                    .response_body
+                    .as_text()
+                    .map(str::as_bytes)
+                    .filter(|_| self.call.binding != "jsonrpc"),
             };
             card::facts(&look, self.facts);
             return Glimpse::default();

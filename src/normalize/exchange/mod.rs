@@ -15,6 +15,9 @@ pub(crate) mod rpc;
 pub(crate) mod sse;
 pub(crate) mod stream;
 
+#[cfg(test)]
+mod traps;
+
 use std::cell::OnceCell;
 
 use serde_json::Value;
@@ -126,7 +129,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) response: Value,
     /// Events, if the response is an event stream.
     pub(crate) events: Option<Vec<StreamEvent>>,
-    record_id: OnceCell<String>,
+    common: OnceCell<Common>,
 }
 
 impl<'a> Seen<'a> {
@@ -141,7 +144,7 @@ impl<'a> Seen<'a> {
             },
             events,
             exchange,
-            record_id: OnceCell::new(),
+            common: OnceCell::new(),
         }
     }
 
@@ -182,22 +185,25 @@ impl<'a> Seen<'a> {
 
     /// Common columns of a fact observed at a time. What is resolved over the whole set stays empty.
     pub(crate) fn common(&self, at: Instant, agent_url: &str) -> Common {
-        let exchange = self.exchange;
-        let agent_ref = if exchange.agent.is_empty() { agent_url } else { &exchange.agent };
-        Common {
-            record_id: self.record_id.get_or_init(|| record_id(exchange)).clone(),
-            observed_at: at,
-            observer: exchange.observer.unwrap_or(Observer::Client).as_str().to_owned(),
-            observer_name: exchange.observer_name.clone(),
-            client_ref: place::without_port(&exchange.client).to_owned(),
-            agent_ref: agent_ref.to_owned(),
-            principal: Credential::read(exchange.request_headers.get("authorization")).principal,
-            trace_id: exchange.trace_id.clone(),
-            span_id: exchange.span_id.clone(),
-            source: exchange.origin.source.to_string(),
-            position: exchange.origin.position.to_string(),
-            ..Common::default()
-        }
+        let agent = &self.exchange.agent;
+        let agent_ref = if agent.is_empty() { agent_url } else { agent }.to_owned();
+        Common { observed_at: at, agent_ref, ..self.common.get_or_init(|| common(self.exchange)).clone() }
+    }
+}
+
+/// What all facts of an exchange share.
+fn common(exchange: &Exchange) -> Common {
+    Common {
+        record_id: record_id(exchange),
+        observer: exchange.observer.unwrap_or(Observer::Client).as_str().to_owned(),
+        observer_name: exchange.observer_name.clone(),
+        client_ref: place::without_port(&exchange.client).to_owned(),
+        principal: Credential::read(exchange.request_headers.get("authorization")).principal,
+        trace_id: exchange.trace_id.clone(),
+        span_id: exchange.span_id.clone(),
+        source: exchange.origin.source.to_string(),
+        position: exchange.origin.position.to_string(),
+        ..Common::default()
     }
 }
 
