@@ -11,6 +11,7 @@ pub(crate) mod call;
 pub(crate) mod grpc;
 pub(crate) mod push;
 pub(crate) mod rest;
+pub(crate) mod row;
 pub(crate) mod rpc;
 pub(crate) mod sse;
 pub(crate) mod stream;
