@@ -65,7 +65,11 @@ pub(crate) fn facts(
 ) -> Understood {
     let asked = request::read(call.params, call.operation, call.dialect, patterns);
     let mut found = Facts::default();
-    let told = Teller { seen, call, asked: &asked, patterns, facts: &mut found }.tell(answer);
+    let mut teller = Teller { seen, call, asked: &asked, patterns, facts: &mut found };
+    let told = teller.tell(answer);
+    if call.operation == Some(Operation::GetExtendedAgentCard) && call.binding == "http+json" && told.kind != "card" {
+        teller.card_look(None, call_common(seen, call, &asked, seen.ended()));
+    }
     let own = row::columns(seen, call, &asked, &told, answer, patterns);
     let row = ExchangeRow { common: call_common(seen, call, &asked, seen.started()), own };
     if !(call.certain || told.is_a2a) {
@@ -161,26 +165,27 @@ impl Teller<'_> {
         told
     }
 
+    /// A look at the extended card. Over HTTP it has an address of its own, so a refused or unchanged one is a look, too.
+    fn card_look(&mut self, body: Option<&Value>, common: Common) {
+        let exchange = self.seen.exchange;
+        let over_http = self.call.binding != "jsonrpc";
+        let look = CardLook {
+            common,
+            url: &self.seen.place.url,
+            origin: "call",
+            http_status: exchange.status,
+            headers: &exchange.response_headers,
+            extended: true,
+            body,
+            raw: exchange.response_body.as_text().map(str::as_bytes).filter(|_| over_http && body.is_some()),
+        };
+        card::facts(&look, self.facts);
+    }
+
     fn payload(&mut self, payload: Payload<'_>, origin: &'static str, ordinal: Option<i64>, at: Instant) -> Glimpse {
         let common = call_common(self.seen, self.call, self.asked, at);
         if let Payload::Card(card) = payload {
-            let look = CardLook {
-                common,
-                url: &self.seen.place.url,
-                origin: "call",
-                http_status: self.seen.exchange.status,
-                headers: &self.seen.exchange.response_headers,
-                extended: true,
-                body: Some(card),
-                raw: self
-                    .seen
-                    .exchange
-                    .response_body
-                    .as_text()
-                    .map(str::as_bytes)
-                    .filter(|_| self.call.binding != "jsonrpc"),
-            };
-            card::facts(&look, self.facts);
+            self.card_look(Some(card), common);
             return Glimpse::default();
         }
         let lists = self.call.operation == Some(Operation::ListTasks);

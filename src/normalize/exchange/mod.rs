@@ -54,9 +54,10 @@ pub fn facts(exchange: &Exchange, patterns: &Patterns, facts: &mut Facts) -> Und
     let seen = Seen::new(exchange);
     let added = Understood::A2a { unknown_wrapper: false };
     let segments = seen.place.segments();
+    let route = rest::route(&exchange.method, &segments);
     let reads = matches!(exchange.method.as_str(), "GET" | "HEAD");
     let posts = matches!(exchange.method.as_str(), "POST" | "PUT");
-    if reads && card::is_card_path(&seen.place.path) {
+    if reads && route.is_none() && card::is_card_path(&seen.place.path) {
         card_look(&seen, facts);
         return added;
     }
@@ -72,7 +73,7 @@ pub fn facts(exchange: &Exchange, patterns: &Patterns, facts: &mut Facts) -> Und
         let each = calls.iter().map(|(call, answer)| call::facts(&seen, call, answer, patterns, facts));
         return each.reduce(more_certain).unwrap_or(Understood::NotA2a);
     }
-    if let Some(route) = rest::route(&exchange.method, &segments) {
+    if let Some(route) = route {
         let (call, answer) = rest::call(&seen, route);
         return call::facts(&seen, &call, &answer, patterns, facts);
     }

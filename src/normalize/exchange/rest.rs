@@ -88,6 +88,7 @@ pub(crate) fn call<'a>(seen: &'a Seen<'_>, route: Route) -> (Call<'a>, Answer<'a
     let own = route.segments + usize::from(route.v1 && dialect == Dialect::V03);
     let message = json::object(&seen.request, &["message"]);
     let certain = seen.is_marked_a2a()
+        || ["/extendedAgentCard", "/agent/authenticatedExtendedCard"].iter().any(|end| seen.place.path.ends_with(end))
         || message.is_some_and(|message| json::list(message, &["parts", "content"]).is_some())
         || json::text(&seen.request, &["name", "parent"]).starts_with("tasks/");
     let call = Call {

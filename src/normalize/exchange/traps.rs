@@ -378,3 +378,26 @@ fn an_answer_to_a_cut_request_is_still_read() {
         ("SendMessage", "completed", "1")
     );
 }
+
+#[test]
+fn the_extended_card_over_http_is_a_call_and_a_look_whatever_came_back() {
+    let card = json!({"name": "A", "url": "http://h", "version": "1", "capabilities": {}, "skills": []});
+    for (url, status, body, outcome) in [
+        ("http://h/rest/extendedAgentCard", 200, Body::Json(card.clone()), "ok"),
+        ("http://h/rest/extendedAgentCard", 304, Body::Absent, "ok"),
+        ("http://h/agent/authenticatedExtendedCard", 401, Body::Absent, "auth"),
+    ] {
+        let (found, _) = seen(&exchange("GET", url, Body::Absent, Some(status), body));
+        let own = &found.exchanges[0].own;
+        assert_eq!((own.operation.as_str(), own.outcome.as_str()), ("GetExtendedAgentCard", outcome), "{status}");
+        let look = &found.cards[0].own;
+        assert_eq!(
+            (look.http_status, look.extended, look.origin.as_str()),
+            (Some(i64::from(status)), Some(true), "call")
+        );
+    }
+    // Anybody may have cards of another kind at this path.
+    let payment =
+        exchange("GET", "http://bank.example/v1/card", Body::Absent, Some(200), Body::Json(json!({"number": "x"})));
+    assert!(matches!(seen(&payment).1, Understood::Unsure(_)));
+}
