@@ -148,6 +148,7 @@ fn exchange_of(document: Document) -> Exchange {
 
 /// A document that is no call: an answer or event without its request, a webhook body, a card, a key set.
 fn bare(document: &Document, patterns: &Patterns, facts: &mut Facts) -> Understood {
+    let marked = answer::is_rpc_response(&document.value) || !document.sse_event.is_empty();
     let value = match answer::inside(&document.value, None) {
         Some(Ok(inner)) => inner,
         // An error without its request says nothing about any task.
@@ -175,6 +176,7 @@ fn bare(document: &Document, patterns: &Patterns, facts: &mut Facts) -> Understo
             };
             card::facts(&look, facts);
         }
+        _ if !marked && !payload::is_evident(value) => return Understood::NotA2a,
         payload => {
             let whole = matches!(payload, Payload::Task(_) | Payload::Tasks(_) | Payload::Message(_));
             let origin = if whole && document.sse_event.is_empty() { "reply" } else { "stream" };

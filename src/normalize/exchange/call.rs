@@ -125,7 +125,7 @@ impl Teller<'_> {
             Payload::PushConfig(config) => PushConfig::read(config),
             _ => None,
         };
-        let is_a2a = !matches!(payload, Payload::Empty | Payload::Unknown);
+        let is_a2a = !unknown_wrapper && !matches!(payload, Payload::Empty | Payload::Unknown);
         let dialect = payload::dialect_of(payload);
         Told { kind, glimpse, push, is_a2a, unknown_wrapper, dialect, ..Told::default() }
     }

@@ -110,6 +110,14 @@ fn a_stream_call_answered_by_a_plain_error_is_an_error_and_no_stream() {
 }
 
 #[test]
+fn a_refusal_under_the_type_of_a_stream_is_no_stream() {
+    let mut refused = stream("");
+    refused.status = Some(401);
+    let own = call(&refused);
+    assert_eq!((own.streaming, own.outcome.as_str(), own.reply_kind.as_str()), (Some(false), "auth", "error"));
+}
+
+#[test]
 fn a_stream_says_how_it_ended() {
     let working = event("TASK_STATE_WORKING");
     let message = "data: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"message\":{\"role\":\"ROLE_AGENT\",\"parts\":[{\"text\":\"x\"}]}}}\n\n";
@@ -197,9 +205,11 @@ fn other_users_of_json_rpc_are_not_a2a() {
     let tool = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "x"}});
     let own_task = json!({"jsonrpc": "2.0", "id": 1, "method": "tasks/get", "params": {"taskId": "t"}});
     let done = json!({"jsonrpc": "2.0", "id": 1, "result": {"content": []}});
-    assert!(matches!(seen(&rpc(tool.clone(), done.clone())).1, Understood::Unsure(_)));
+    let chain = json!({"jsonrpc": "2.0", "id": 1, "method": "eth_call", "params": []});
+    assert!(matches!(seen(&rpc(tool, done.clone())).1, Understood::NotA2a));
+    assert!(matches!(seen(&rpc(chain.clone(), done.clone())).1, Understood::Unsure(_)));
     assert!(matches!(seen(&rpc(own_task, done.clone())).1, Understood::NotA2a));
-    let mut marked = rpc(tool, done);
+    let mut marked = rpc(chain, done);
     marked.request_headers = Headers(vec![("mcp-protocol-version".to_owned(), "2025-11-25".to_owned())]);
     assert!(matches!(seen(&marked).1, Understood::NotA2a));
 }
@@ -319,6 +329,20 @@ fn webhook_bodies_are_known_without_a_leg() {
     let users = json!({"message": {"role": "user", "parts": [{"text": "x"}]}});
     let other = exchange("POST", "http://hook.example/in", Body::Json(users), Some(204), Body::Absent);
     assert!(matches!(seen(&other).1, Understood::NotA2a));
+}
+
+#[test]
+fn a_webhook_is_seen_by_its_receiver_unless_the_sender_taped_it() {
+    for (given, observer) in [
+        (None, "receiver"),
+        (Some(Observer::Client), "receiver"),
+        (Some(Observer::Server), "server"),
+        (Some(Observer::Gateway), "gateway"),
+    ] {
+        let mut post = exchange("POST", "http://hook.example/in", Body::Absent, Some(204), Body::Absent);
+        (post.leg, post.observer) = ("webhook".to_owned(), given);
+        assert_eq!(seen(&post).0.push_deliveries[0].common.observer, observer);
+    }
 }
 
 #[test]
