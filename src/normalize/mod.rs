@@ -4,12 +4,9 @@
 //! a class or a length goes on. Judges nothing: it says what was seen.
 
 mod artifact;
-<<<<<<< HEAD
 pub mod canonical;
-=======
 #[cfg(test)]
 mod captured;
->>>>>>> n1
 pub mod card;
 mod card_model;
 mod card_security;
