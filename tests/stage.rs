@@ -1,5 +1,7 @@
 //! The stage's own tests: edits, times, fresh ids and comparison do what tests/rules/README.md says.
 
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::panic, reason = "a test")]
+
 mod support;
 
 use support::assemble::Capture;

@@ -1,3 +1,43 @@
 //! The rule corpus: read, checked, planned and evaluated over fact batches.
 //!
 //! In: SQL files and Arrow batches. Out: findings and coverage. All judgement is in the SQL; none is here.
+
+mod problem;
+mod source;
+
+mod header;
+mod params;
+mod template;
+
+mod corpus;
+mod query;
+
+mod evaluate;
+mod plan;
+mod stack;
+
+mod as_of;
+mod cell;
+mod evidence;
+mod generations;
+mod needs;
+mod rows;
+
+pub use as_of::{AsOf, select};
+pub use corpus::{Corpus, CorpusError, Rule, View};
+pub use evaluate::{Engine, EngineError, Evaluation, Limits, Overrides, Rows, RuleFailure};
+pub use header::{Mark, RuleHeader, Status, Suspect, ViewHeader};
+pub use needs::{Need, coverage};
+pub use params::{Param, Params};
+pub use problem::Problem;
+pub use query::Query;
+pub use source::{SECTIONS, Section};
+pub use template::Template;
+
+#[cfg(test)]
+mod tests;
+
+/// Placeholder until the checks land.
+pub fn check(_corpus: &Corpus) -> Vec<Problem> {
+    Vec::new()
+}

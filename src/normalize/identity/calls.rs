@@ -28,8 +28,16 @@ pub(super) fn resolve(facts: &mut Facts) {
         }
         by_record.insert(row.common.record_id.clone(), row.common.call_id.clone());
     }
+    for row in &mut facts.push_deliveries {
+        // A delivery that nothing pairs is a call of its own, so that deliveries can be kept by call.
+        if row.common.call_id.is_empty() {
+            row.common.call_id = format!("fact:{}", row.common.fact_id);
+        }
+    }
     for common in facts.commons_mut() {
-        if let Some(call) = by_record.get(&common.record_id).filter(|_| !common.record_id.is_empty()) {
+        if let Some(call) =
+            by_record.get(&common.record_id).filter(|call| !common.record_id.is_empty() && !call.is_empty())
+        {
             common.call_id.clone_from(call);
         }
     }
