@@ -143,14 +143,15 @@ fn kept(picked: Vec<Numbered>, lines: &Lines) -> Told<Vec<Numbered>> {
     let mut kept = Vec::new();
     for (number, text) in picked {
         let mut line: Value = serde_json::from_str(&text).map_err(|e| format!("line {number}: {e}"))?;
-        if retain_records(&mut line, &wanted) {
+        if retain_records(&mut line, |record| wanted.is_match(&record.to_string())) {
             kept.push((number, line.to_string()));
         }
     }
     if kept.is_empty() { Err("`records` matches no span and no log record".to_owned()) } else { Ok(kept) }
 }
 
-fn retain_records(line: &mut Value, wanted: &Regex) -> bool {
+/// Leaves in an OTLP line only the spans and log records that are wanted; whether any are left.
+pub fn retain_records(line: &mut Value, wanted: impl Fn(&Value) -> bool) -> bool {
     let mut any = false;
     for (resources, scopes, records) in
         [("resourceSpans", "scopeSpans", "spans"), ("resourceLogs", "scopeLogs", "logRecords")]
@@ -158,7 +159,7 @@ fn retain_records(line: &mut Value, wanted: &Regex) -> bool {
         let resources = line.get_mut(resources).and_then(Value::as_array_mut).into_iter().flatten();
         for scope in resources.filter_map(|r| r.get_mut(scopes)?.as_array_mut()).flatten() {
             if let Some(list) = scope.get_mut(records).and_then(Value::as_array_mut) {
-                list.retain(|record| wanted.is_match(&record.to_string()));
+                list.retain(&wanted);
                 any |= !list.is_empty();
             }
         }
@@ -179,7 +180,7 @@ fn replaced(mut picked: Vec<Numbered>, lines: &Lines) -> Told<Vec<Numbered>> {
 }
 
 /// When a line starts: its own word, else its earliest time.
-fn start(text: &str) -> Told<i64> {
+pub fn start(text: &str) -> Told<i64> {
     let line: Value = serde_json::from_str(text).unwrap_or_default();
     let own = line.get("startedDateTime").and_then(Value::as_str).and_then(|at| instant(at).ok());
     own.or_else(|| times_in(text).into_iter().min()).ok_or_else(|| format!("no time in the line {text:.80}"))

@@ -136,7 +136,7 @@ pub enum At {
 }
 
 /// A finding that must be there, once.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expect {
     /// Rule id.

@@ -28,6 +28,8 @@ pub struct Verdict {
     pub findings: Vec<Finding>,
     /// Records it refused: place, reason and detail.
     pub rejects: Vec<String>,
+    /// Facts it judged by.
+    pub facts: usize,
 }
 
 /// The rules, read once.
@@ -56,6 +58,7 @@ pub fn judge(files: &Files, as_of: Option<Instant>) -> Told<Verdict> {
     let mut facts = intake.normalizer.finish().facts;
     identity::resolve(&mut facts, &IdentitySettings::default());
     facts.make_set();
+    let count = facts.len();
     let batches = facts.batches().map_err(|e| e.to_string())?;
     let as_of = as_of.map_or_else(|| AsOf::last_fact(&batches), AsOf::Fixed);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| e.to_string())?;
@@ -63,7 +66,7 @@ pub fn judge(files: &Files, as_of: Option<Instant>) -> Told<Verdict> {
     if let Some(failure) = evaluation.failures.first() {
         return Err(format!("{} failed: {}", failure.rule, failure.message));
     }
-    Ok(Verdict { findings: rules::select(evaluation.findings, &as_of), rejects: intake.rejects })
+    Ok(Verdict { findings: rules::select(evaluation.findings, &as_of), rejects: intake.rejects, facts: count })
 }
 
 #[derive(Default)]

@@ -7,14 +7,19 @@ use walkdir::WalkDir;
 
 use super::Told;
 
+/// Folder of the tests.
+pub fn tests() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+}
+
 /// Folder of the captures.
 pub fn captures() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures")
+    tests().join("captures")
 }
 
 /// Folder of the cases.
 pub fn cases() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/rules")
+    tests().join("rules")
 }
 
 /// Every file of the captures, as a path below their folder.

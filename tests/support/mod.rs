@@ -10,12 +10,14 @@ pub mod assemble;
 pub mod case;
 pub mod edit;
 pub mod expect;
+pub mod healthy;
 pub mod ids;
 pub mod judge;
 pub mod library;
 pub mod refer;
 pub mod stream;
 pub mod times;
+pub mod truth;
 
 /// What goes wrong on the stage is told to the author of a case in words.
 pub type Told<T> = Result<T, String>;
