@@ -372,7 +372,7 @@ fn levels<'a>(corpus: &'a Corpus, needed: &BTreeSet<String>) -> Vec<Vec<Step<'a>
 async fn run(ctx: &SessionContext, query: &Query, params: &Params, memory: usize) -> Result<RecordBatch, QueryError> {
     let fail = |error: DataFusionError| QueryError::new(query, &error);
     let plan = plan::plan(ctx, query, params).await?;
-    let operators = plan::operators(ctx, &plan).await.map_err(fail)?;
+    let (_, operators) = plan::operators(ctx, &plan).await.map_err(fail)?;
     let schema = plan::read_schema(&operators.schema());
     let mut stream = execute_stream(operators, ctx.task_ctx()).map_err(fail)?;
     let (mut batches, mut size) = (Vec::new(), 0_usize);

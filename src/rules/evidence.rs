@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use arrow::array::RecordBatch;
+use arrow::array::{RecordBatch, StringViewArray};
 
 use super::cell::Cell;
 use crate::findings::Evidence;
@@ -51,12 +51,10 @@ impl FactIndex {
         }
         let mut places = HashMap::with_capacity(named.len());
         for (table, (_, batch)) in tables.iter().enumerate() {
-            let Some(column) = batch.column_by_name("fact_id") else { continue };
-            for row in 0..batch.num_rows() {
-                if let Cell::Text(id) = Cell::of(column, row)
-                    && named.contains(&id)
-                {
-                    places.entry(id).or_insert((table, row));
+            let ids = batch.column_by_name("fact_id").and_then(|ids| ids.as_any().downcast_ref::<StringViewArray>());
+            for (row, id) in ids.into_iter().flatten().enumerate() {
+                if let Some(id) = id.filter(|id| named.contains(*id)) {
+                    places.entry(id.to_owned()).or_insert((table, row));
                 }
             }
         }

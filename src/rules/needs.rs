@@ -60,25 +60,34 @@ impl TryFrom<String> for Need {
 }
 
 impl Need {
-    fn filled_in(&self, batch: &RecordBatch) -> bool {
+    fn is_filled_in(&self, batch: &RecordBatch) -> bool {
         let Some(column) = batch.column_by_name(&self.column) else { return false };
+        let observer = self.observer.iter().map(|observer| ("observer", observer));
+        let when = self.when.iter().map(|(column, value)| (column.as_str(), value));
+        let Some(conditions) = observer
+            .chain(when)
+            .map(|(column, value)| Some((batch.column_by_name(column)?, value)))
+            .collect::<Option<Vec<_>>>()
+        else {
+            return false;
+        };
         (0..batch.num_rows()).any(|row| {
-            Cell::of(column, row).is_filled()
-                && self.observer.as_ref().is_none_or(|who| Cell::named(batch, "observer", row).to_string() == *who)
-                && self.when.iter().all(|(column, value)| Cell::named(batch, column, row).to_string() == *value)
+            Cell::is_filled_in(column, row)
+                && conditions.iter().all(|(column, value)| Cell::reads_in(column, row, value))
         })
     }
 }
 
 /// For each rule the needs that no fact fills.
 pub fn coverage(corpus: &Corpus, batches: &[(&'static str, RecordBatch)]) -> Vec<RuleCoverage> {
-    let filled = |need: &&Need| !batches.iter().any(|(table, batch)| *table == need.table && need.filled_in(batch));
+    let is_missing =
+        |need: &&Need| !batches.iter().any(|(table, batch)| *table == need.table && need.is_filled_in(batch));
     corpus
         .rules
         .iter()
         .map(|rule| RuleCoverage {
             rule: rule.id.clone(),
-            missing: rule.header.needs.iter().filter(filled).map(|need| need.text.clone()).collect(),
+            missing: rule.header.needs.iter().filter(is_missing).map(|need| need.text.clone()).collect(),
         })
         .collect()
 }
