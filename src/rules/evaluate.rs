@@ -40,7 +40,8 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { time: Duration::from_secs(120), memory: 4 << 30, partitions: 2 }
+        let memory = usize::try_from(4_u64 << 30).unwrap_or(usize::MAX);
+        Self { time: Duration::from_secs(120), memory, partitions: 2 }
     }
 }
 

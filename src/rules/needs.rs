@@ -91,3 +91,45 @@ pub fn coverage(corpus: &Corpus, batches: &[(&'static str, RecordBatch)]) -> Vec
         })
         .collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn need(text: &str) -> Result<Need, String> {
+        Need::try_from(text.to_owned())
+    }
+
+    #[test]
+    fn a_need_has_a_table_and_a_column_and_may_have_values_and_an_observer() {
+        let read = |text: &str| need(text).map(|n| (n.table, n.column, n.when, n.observer)).unwrap();
+        let (table, column) = ("cards".to_owned(), "etag".to_owned());
+        let when = vec![("origin".to_owned(), "fetch".to_owned()), ("url".to_owned(), "http://a@b/".to_owned())];
+        let client = Some("client".to_owned());
+        assert_eq!(read("cards.etag"), (table.clone(), column.clone(), vec![], None));
+        assert_eq!(read("cards.etag@client"), (table.clone(), column.clone(), vec![], client.clone()));
+        assert_eq!(
+            read("cards.etag[origin=fetch, url=http://a@b/]"),
+            (table.clone(), column.clone(), when.clone(), None)
+        );
+        assert_eq!(read("cards.etag[origin=fetch,url=http://a@b/]@client"), (table, column, when, client));
+    }
+
+    #[test]
+    fn anything_else_is_none() {
+        for text in [
+            "",
+            "cards",
+            "cards.",
+            ".etag",
+            "cards.etag@",
+            "cards.etag@me",
+            "cards.etag[",
+            "cards.etag[]x",
+            "cards.etag[a]",
+            "a b.c",
+        ] {
+            assert!(need(text).is_err(), "{text}");
+        }
+    }
+}

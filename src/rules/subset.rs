@@ -222,12 +222,10 @@ impl Subset<'_> {
             {
                 "INTERVAL * n: write `CAST(concat(CAST(n AS VARCHAR), ' seconds') AS INTERVAL)`"
             }
-            Expr::Like { escape_char, pattern, any, .. } | Expr::ILike { escape_char, pattern, any, .. } => {
-                if *any || escape_char.is_some() || !is_plain_pattern(pattern) {
-                    "LIKE with ESCAPE, a `\\` or data as pattern: engines differ; split and compare, or `~`"
-                } else {
-                    return;
-                }
+            Expr::Like { escape_char, pattern, any, .. } | Expr::ILike { escape_char, pattern, any, .. }
+                if *any || escape_char.is_some() || !is_plain_pattern(pattern) =>
+            {
+                "LIKE with ESCAPE, a `\\` or data as pattern: engines differ; split and compare, or `~`"
             }
             Expr::IsDistinctFrom(_, right) | Expr::IsNotDistinctFrom(_, right) if is_condition(right) => {
                 "IS DISTINCT FROM takes all that follows it as its right side: put it in parentheses, `(a IS DISTINCT FROM b)`"
@@ -251,6 +249,12 @@ impl Subset<'_> {
             if names.contains(&name.as_str()) {
                 self.add(expr.span(), format!("`{name}`: {instead}"));
             }
+        }
+        if name.starts_with("approx_") {
+            self.add(
+                expr.span(),
+                format!("`{name}`: engines guess differently; write `count(DISTINCT x)` or `percentile_cont`"),
+            );
         }
         ordering::function(self, &name, expr.span(), function);
     }

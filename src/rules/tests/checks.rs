@@ -157,6 +157,7 @@ fn constructs_outside_the_subset_are_refused_with_their_line() {
         (with("arg_max(e.state, e.observed_at)"), "3:5: `arg_max`"),
         (with("first_value(e.state ORDER BY e.fact_id)"), "3:5: `first_value` as an aggregate"),
         (with("to_unixtime(e.observed_at)"), "3:5: `to_unixtime`"),
+        (with("approx_distinct(e.state)"), "3:5: `approx_distinct`"),
         (with("uuid()"), "3:5: `uuid`"),
         (with("random()"), "3:5: `random`"),
         (with("named_struct('a', e.state)"), "3:5: `named_struct`"),
