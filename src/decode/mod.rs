@@ -1,7 +1,15 @@
 //! Bytes to records: formats are recognised by content, never by file name, and framings nest.
 //!
-//! In: a byte stream and its name. Out: [`record::Record`]s and [`record::Reject`]s. Knows HTTP, HAR and OTLP; never A2A.
-// PLACEHOLDER until the stage is merged.
+//! In: a byte stream and its name. Out: [`record::Record`]s and [`record::Reject`]s. Knows HTTP, HAR and OTLP; never
+//! A2A, and never fails: what cannot be read is a reject, and reading goes on behind it.
+//!
+//! ```text
+//!  bytes -> [framing] lines, documents cut into their elements, SSE events, protobuf bodies
+//!               |
+//!           [route]   by shape: exchange | har | home_made | otlp | own_event | document
+//!               |
+//!            Sink     records and rejects
+//! ```
 
 pub mod exchange;
 pub mod otlp;
@@ -10,18 +18,35 @@ pub mod python_log;
 pub mod python_repr;
 pub mod record;
 
+mod har;
+mod home_made;
+pub mod key_map;
+
+mod body;
+mod document;
+mod framing;
+mod headers;
+mod json;
+mod route;
+
 use std::io::Read;
 use std::sync::Arc;
 
-use record::{Origin, Position, Reject, RejectReason, Sink};
+use key_map::KeyMap;
+use record::{Record, Reject, Sink};
 
-/// Bounds.
-#[derive(Debug)]
+/// What decoding may cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limits {
     /// Longest line, and longest element of a document, in bytes. It bounds memory.
     pub max_record_bytes: usize,
-    /// Deepest nesting of a JSON value.
+    /// Deepest nesting of a JSON value; at most [`Limits::DEEPEST`].
     pub max_depth: usize,
+}
+
+impl Limits {
+    /// Nesting that the JSON parser accepts with room for a wrapper around a document's element.
+    pub const DEEPEST: usize = 120;
 }
 
 impl Default for Limits {
@@ -30,40 +55,36 @@ impl Default for Limits {
     }
 }
 
-/// Key map.
-pub mod key_map {
-    /// Key map.
-    #[derive(Debug, Clone)]
-    pub struct KeyMap;
-
-    impl KeyMap {
-        /// Built in.
-        pub fn built_in() -> &'static Self {
-            &Self
-        }
-        /// Adds a path.
-        pub fn prefer(&mut self, _field: &str, _path: &str) -> bool {
-            false
-        }
-        /// Names.
-        pub fn field_names() -> impl Iterator<Item = &'static str> {
-            ["url"].into_iter()
-        }
-    }
+/// Decodes a stream to its end, with the built-in key map of home-made recorders.
+pub fn decode(source: &Arc<str>, reader: Box<dyn Read + '_>, limits: &Limits, sink: &mut dyn Sink) {
+    decode_with(source, reader, limits, KeyMap::built_in(), sink);
 }
 
-/// Decodes a stream.
-pub fn decode_with(
-    source: &Arc<str>,
-    mut reader: Box<dyn Read + '_>,
-    _limits: &Limits,
-    _keys: &key_map::KeyMap,
-    sink: &mut dyn Sink,
-) {
-    let mut text = Vec::new();
-    _ = reader.read_to_end(&mut text);
-    if !text.is_empty() {
-        let origin = Origin { source: source.clone(), position: Position::Line(1) };
-        sink.reject(Reject { origin, reason: RejectReason::UnknownText, detail: "no format known here".into() });
+/// Decodes a stream to its end; `keys` tells the spellings of home-made recorders.
+pub fn decode_with(source: &Arc<str>, reader: Box<dyn Read + '_>, limits: &Limits, keys: &KeyMap, sink: &mut dyn Sink) {
+    let mut once = Once { sink, seen: Vec::new() };
+    framing::Framer::new(source, reader, limits, keys, &mut once).run();
+}
+
+/// Passes everything on, and each format of a source once.
+struct Once<'a> {
+    sink: &'a mut dyn Sink,
+    seen: Vec<&'static str>,
+}
+
+impl Sink for Once<'_> {
+    fn record(&mut self, record: Record) {
+        self.sink.record(record);
+    }
+
+    fn reject(&mut self, reject: Reject) {
+        self.sink.reject(reject);
+    }
+
+    fn recognised(&mut self, source: &Arc<str>, format: &'static str) {
+        if !self.seen.contains(&format) {
+            self.seen.push(format);
+            self.sink.recognised(source, format);
+        }
     }
 }

@@ -3,28 +3,176 @@
 //! In: [`crate::decode::record`]. Out: [`crate::tables::Facts`]. Secrets and message text end here: a hash, a key id, a scheme,
 //! a class or a length goes on. Judges nothing: it says what was seen.
 
+mod artifact;
+pub mod canonical;
+pub mod card;
+mod card_model;
+mod card_security;
+mod credential;
+mod document;
+pub mod exchange;
+pub mod fingerprint;
+mod host;
 pub mod identity;
-// PLACEHOLDER below until the stage is merged.
+mod json;
+pub mod jwks;
+pub mod media_type;
+pub mod patterns;
+mod place;
+pub mod protocol;
+mod task;
 
-use crate::decode::record::Record;
-use crate::tables::Facts;
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
-/// Records to facts.
-#[derive(Debug, Default)]
-pub struct Normalizer {}
+use self::document::Documents;
+use self::exchange::Understood;
+use self::patterns::Patterns;
+use crate::decode::record::{Exchange, Record};
+use crate::instant::Instant;
+use crate::tables::{ExchangeRow, Facts};
 
-/// What came of it.
-#[derive(Debug, Default)]
+/// What normalising depends on beside the records.
+#[derive(Debug, Clone)]
+pub struct NormalizerSettings {
+    /// Classes of texts and paths to skill ids.
+    pub patterns: Patterns,
+}
+
+impl Default for NormalizerSettings {
+    fn default() -> Self {
+        Self { patterns: Patterns::embedded() }
+    }
+}
+
+/// Records to facts. The facts do not depend on the order of records of different sources.
+#[derive(Debug)]
+pub struct Normalizer {
+    settings: NormalizerSettings,
+    facts: Facts,
+    counts: Counts,
+    documents: Documents,
+    unsure: Vec<ExchangeRow>,
+    /// Last time seen in each source, for records that have none.
+    clocks: HashMap<Arc<str>, Instant>,
+}
+
+/// How many records of each carrier came, and what became of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// HTTP exchanges.
+    pub exchanges: u64,
+    /// JSON documents without a carrier.
+    pub documents: u64,
+    /// Spans.
+    pub spans: u64,
+    /// Log records.
+    pub logs: u64,
+    /// Exchanges and documents that are no A2A: health probes, icons, other protocols.
+    pub not_a2a: u64,
+    /// Answers that stood in a member that no version of the protocol has.
+    pub unknown_wrappers: u64,
+}
+
+/// What normalising yields.
+#[derive(Debug, Clone, Default)]
 pub struct Normalized {
-    /// Facts.
+    /// Rows, identities not yet resolved.
     pub facts: Facts,
+    /// What became of the records.
+    pub counts: Counts,
+}
+
+impl Default for Normalizer {
+    fn default() -> Self {
+        Self::new(NormalizerSettings::default())
+    }
 }
 
 impl Normalizer {
+    /// A normaliser without records.
+    pub fn new(settings: NormalizerSettings) -> Self {
+        Self {
+            settings,
+            facts: Facts::default(),
+            counts: Counts::default(),
+            documents: Documents::default(),
+            unsure: Vec::new(),
+            clocks: HashMap::new(),
+        }
+    }
+
     /// Takes a record.
-    pub fn record(&mut self, _record: Record) {}
-    /// Ends.
-    pub fn finish(self) -> Normalized {
-        Normalized::default()
+    pub fn record(&mut self, record: Record) {
+        match record {
+            Record::Exchange(exchange) => self.exchange(*exchange),
+            Record::Document(document) => {
+                self.counts.documents += 1;
+                let mut document = *document;
+                let source = document.origin.source.clone();
+                document.at = Some(self.time(&source, document.at.or_else(|| document::time_inside(&document.value))));
+                let done = self.documents.take(document, &self.settings.patterns, &mut self.facts);
+                self.count(done);
+            }
+            // The only call sites of the telemetry branch.
+            Record::Span(_span) => self.counts.spans += 1,
+            Record::Log(_log) => self.counts.logs += 1,
+        }
+    }
+
+    fn exchange(&mut self, mut exchange: Exchange) {
+        self.counts.exchanges += 1;
+        let source = exchange.origin.source.clone();
+        let known = exchange.started_at.or(exchange.ended_at);
+        let at = self.time(&source, known);
+        if known.is_none() {
+            exchange.started_at = Some(at);
+        }
+        let done = exchange::facts(&exchange, &self.settings.patterns, &mut self.facts);
+        self.count(done);
+    }
+
+    /// The time given, else the last one seen in the source, else the epoch.
+    fn time(&mut self, source: &Arc<str>, given: Option<Instant>) -> Instant {
+        match given {
+            Some(at) => {
+                self.clocks.insert(source.clone(), at);
+                at
+            }
+            None => self.clocks.get(source).copied().unwrap_or_default(),
+        }
+    }
+
+    fn count(&mut self, done: Understood) {
+        match done {
+            Understood::A2a { unknown_wrapper } => self.counts.unknown_wrappers += u64::from(unknown_wrapper),
+            Understood::Unsure(row) => self.unsure.push(*row),
+            Understood::NotA2a => self.counts.not_a2a += 1,
+        }
+    }
+
+    /// The facts of all records taken.
+    pub fn finish(mut self) -> Normalized {
+        let documents = std::mem::take(&mut self.documents);
+        for done in documents.finish(&self.settings.patterns, &mut self.facts) {
+            self.count(done);
+        }
+        let spoken: HashSet<String> = self.facts.exchanges.iter().map(address).collect();
+        for row in std::mem::take(&mut self.unsure) {
+            if spoken.contains(&address(&row)) {
+                self.facts.push_exchange(row);
+            } else {
+                self.counts.not_a2a += 1;
+            }
+        }
+        Normalized { facts: self.facts, counts: self.counts }
+    }
+}
+
+/// What a call was addressed to: the agent, else the source that it was read from.
+fn address(row: &ExchangeRow) -> String {
+    match row.common.agent_ref.as_str() {
+        "" => format!("source {}", row.common.source),
+        agent => agent.to_owned(),
     }
 }

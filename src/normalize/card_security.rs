@@ -1,0 +1,169 @@
+//! What a card asks of callers, in one model for all dialects.
+//!
+//! In: a card. Out: schemes and requirements such that equal meaning in A2A 0.3 and 1.0 shape, in any order, gives an
+//! equal hash. Never keeps a credential: the `credentials` of a 0.1 card is not read, and of a scheme only what the
+//! protocol defines is.
+//!
+//! Left out, so that the two shapes that one agent serves agree: descriptions of schemes and scopes, `pkceRequired`, and
+//! the device code flow. A2A 0.3 has no place for the last two, and the SDKs drop them when they serve that shape.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use super::canonical;
+
+/// One way to be let in: names of schemes, all of them needed, each with its scopes.
+type Alternative = BTreeMap<String, BTreeSet<String>>;
+
+/// Ways to be let in, any of them enough; none where nothing is asked.
+pub type Requirements = BTreeSet<Alternative>;
+
+/// Member names by which A2A 1.0 (and 0.3's REST binding) says what kind a scheme is, and the `type` of A2A 0.2 and 0.3.
+const WRAPPERS: [(&str, &str); 5] = [
+    ("apiKeySecurityScheme", "apiKey"),
+    ("httpAuthSecurityScheme", "http"),
+    ("oauth2SecurityScheme", "oauth2"),
+    ("openIdConnectSecurityScheme", "openIdConnect"),
+    ("mtlsSecurityScheme", "mutualTLS"),
+];
+
+/// The OAuth flows that both 0.3 and 1.0 have.
+const FLOWS: [&str; 4] = ["authorizationCode", "clientCredentials", "implicit", "password"];
+
+/// Security of a whole card, without that of its skills.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Security {
+    /// Neutral form of each scheme by name.
+    schemes: BTreeMap<String, Value>,
+    /// Requirements of the card.
+    requirements: Requirements,
+}
+
+impl Security {
+    /// Reads `securitySchemes`, `security`, `securityRequirements` and the `authentication` of A2A 0.1.
+    pub fn read(card: &Map<String, Value>) -> Self {
+        let mut security = Self { requirements: requirements_of(card), ..Self::default() };
+        if let Some(schemes) = card.get("securitySchemes").and_then(Value::as_object) {
+            security.schemes.extend(schemes.iter().map(|(name, scheme)| (name.clone(), neutral_scheme(scheme))));
+        }
+        let words = card.get("authentication").and_then(|authentication| authentication.get("schemes"));
+        for word in texts(words) {
+            // A word such as `Bearer` names both scheme and requirement; words of HTTP schemes know no case (RFC 9110 11.1).
+            let word = word.to_lowercase();
+            security.schemes.insert(word.clone(), json!({ "type": "word" }));
+            security.requirements.insert(Alternative::from([(word, BTreeSet::new())]));
+        }
+        security
+    }
+
+    /// Names of the schemes, sorted.
+    pub fn scheme_names(&self) -> impl Iterator<Item = &str> {
+        self.schemes.keys().map(String::as_str)
+    }
+
+    /// Hash of schemes and requirements, of the card and of its skills that ask for something of their own. A card that asks
+    /// for nothing has a hash too, the same for all.
+    pub fn sha256<'a>(&self, skills: impl Iterator<Item = (&'a str, &'a Requirements)>) -> String {
+        let of_skills: Vec<Value> = skills
+            .filter(|(_, requirements)| !requirements.is_empty())
+            .map(|(id, requirements)| json!([id, requirements_material(requirements)]))
+            .collect();
+        canonical::sha256(&json!({
+            "schemes": self.schemes.iter().map(|(name, scheme)| json!([name, scheme])).collect::<Vec<_>>(),
+            "requirements": requirements_material(&self.requirements),
+            "skills": of_skills,
+        }))
+    }
+}
+
+/// Requirements of a card or a skill: `security` of A2A 0.2 and 0.3 together with `securityRequirements` of 1.0, which are
+/// the same thing where a body holds both.
+pub fn requirements_of(holder: &Map<String, Value>) -> Requirements {
+    let mut requirements: Requirements = ["security", "securityRequirements"]
+        .iter()
+        .filter_map(|member| holder.get(*member).and_then(Value::as_array))
+        .flatten()
+        .filter_map(Value::as_object)
+        .map(alternative)
+        .collect();
+    // `[{}]` asks for nothing, as an absent list does; beside others an empty alternative means "or nothing", and counts.
+    if requirements.iter().all(Alternative::is_empty) {
+        requirements.clear();
+    }
+    requirements
+}
+
+/// Hash of the requirements of one skill; the same for all that ask for nothing.
+pub fn requirements_sha256(requirements: &Requirements) -> String {
+    canonical::sha256(&requirements_material(requirements))
+}
+
+fn requirements_material(requirements: &Requirements) -> Value {
+    json!(requirements.iter().map(|alternative| alternative.iter().collect::<Vec<_>>()).collect::<Vec<_>>())
+}
+
+/// `{"oauth": ["run"]}` or `{"schemes": {"oauth": {"list": ["run"]}}}`.
+fn alternative(requirement: &Map<String, Value>) -> Alternative {
+    let schemes = match requirement.get("schemes").and_then(Value::as_object) {
+        Some(schemes) if requirement.len() == 1 => schemes,
+        _ => requirement,
+    };
+    let scopes = |value: &Value| texts(Some(value.get("list").unwrap_or(value))).map(str::to_owned).collect();
+    schemes.iter().map(|(name, value)| (name.clone(), scopes(value))).collect()
+}
+
+/// A scheme by its kind and what the kind defines, whichever way it is spelled.
+fn neutral_scheme(scheme: &Value) -> Value {
+    let wrapped = WRAPPERS.iter().find_map(|(wrapper, kind)| Some((*kind, scheme.get(*wrapper)?)));
+    let (kind, members) = wrapped.unwrap_or_else(|| (text(scheme, "type"), scheme));
+    let mut neutral = Map::new();
+    neutral.insert("type".to_owned(), Value::from(kind));
+    let mut keep = |name: &str, value: String| {
+        if !value.is_empty() {
+            neutral.insert(name.to_owned(), Value::from(value));
+        }
+    };
+    match kind {
+        "apiKey" => {
+            let location = text(members, "location");
+            let location = if location.is_empty() { text(members, "in") } else { location };
+            keep("in", location.to_lowercase());
+            keep("name", text(members, "name").to_owned());
+        }
+        "http" => {
+            keep("scheme", text(members, "scheme").to_lowercase());
+            keep("bearerFormat", text(members, "bearerFormat").to_owned());
+        }
+        "oauth2" => {
+            keep("oauth2MetadataUrl", text(members, "oauth2MetadataUrl").to_owned());
+            keep("flows", canonical::json(&neutral_flows(members.get("flows").unwrap_or(&Value::Null))));
+        }
+        "openIdConnect" => keep("openIdConnectUrl", text(members, "openIdConnectUrl").to_owned()),
+        _ => {}
+    }
+    Value::Object(neutral)
+}
+
+fn neutral_flows(flows: &Value) -> Value {
+    let neutral_flow = |flow: &Value| {
+        let scopes: BTreeSet<&String> =
+            flow.get("scopes").and_then(Value::as_object).into_iter().flat_map(Map::keys).collect();
+        json!([text(flow, "authorizationUrl"), text(flow, "tokenUrl"), text(flow, "refreshUrl"), scopes])
+    };
+    FLOWS
+        .iter()
+        .filter_map(|name| Some(json!([name, neutral_flow(flows.get(*name).filter(|flow| flow.is_object())?)])))
+        .collect()
+}
+
+/// A member that is text; `''` where it is absent or something else.
+fn text<'a>(holder: &'a Value, name: &str) -> &'a str {
+    holder.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// The texts of a list that are not empty.
+fn texts(list: Option<&Value>) -> impl Iterator<Item = &str> {
+    let items = list.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
+    items.iter().filter_map(Value::as_str).filter(|item| !item.is_empty())
+}
