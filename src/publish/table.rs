@@ -112,10 +112,10 @@ fn basis(report: &Report, view: View<'_>) -> String {
     let records = count(usize::try_from(intake.records()).unwrap_or(usize::MAX), "record");
     let sources = count(intake.sources.len(), "source");
     let below = if view.folder.is_empty() { String::new() } else { format!(" below {}", clean(view.folder)) };
-    let rules = report.coverage.len();
-    let judging = rules - report.blind().count();
+    let judging = report.coverage.len() - report.blind().count();
+    let rules = count(report.coverage.len(), "rule");
     let as_of = report.as_of.map_or_else(|| "each agent's last fact".to_owned(), date_time);
-    format!("{records} from {sources}{below}; {judging} of {rules} rules could judge; as of {as_of}")
+    format!("{records} from {sources}{below}; {judging} of {rules} could judge; as of {as_of}")
 }
 
 fn show_incident(page: &mut Page, report: &Report, incident: &Incident, view: View<'_>) {
@@ -231,9 +231,9 @@ fn blind(page: &mut Page, report: &Report) {
     if rules_by_missing.is_empty() {
         return;
     }
-    let (blind, rules) = (report.blind().count(), report.coverage.len());
+    let (blind, rules) = (report.blind().count(), count(report.coverage.len(), "rule"));
     page.gap();
-    page.item(0, BOLD, "Blind", &format!("{blind} of {rules} rules: a field is missing in this input"));
+    page.item(0, BOLD, "Blind", &format!("{blind} of {rules}: a field is missing in this input"));
     for (missing, rules) in rules_by_missing {
         let missing = first_few(missing.iter().map(String::as_str), LISTED);
         page.text(2, &format!("without {missing}: {}", first_few(rules, usize::MAX)));
