@@ -135,14 +135,12 @@ impl ObserverWord {
     }
 }
 
-/// Files in the form of `queries/aliases.toml` and `queries/patterns.toml`, read in addition to those.
+/// Files whose names and patterns are tried before the built-in ones.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Vocabulary {
-    /// More attribute and field names.
-    pub aliases: Vec<PathBuf>,
-    /// More classes of error and status texts, more places of skill ids.
-    pub patterns: Vec<PathBuf>,
+    /// Classes of error and status texts, places of skill ids: in the form of `queries/patterns.toml`.
+    pub patterns: Option<PathBuf>,
 }
 
 /// Bounds on what one input may ask for; what is not set keeps the built-in value.
@@ -273,8 +271,7 @@ impl File {
 
     /// Paths in a file are relative to its folder, so that it means the same from wherever the program is started.
     fn resolve_paths(&mut self, folder: &Path) {
-        let paths = self.vocabulary.aliases.iter_mut().chain(&mut self.vocabulary.patterns).chain(&mut self.queries);
-        for path in paths {
+        for path in self.vocabulary.patterns.iter_mut().chain(&mut self.queries) {
             *path = folder.join(&*path);
         }
     }

@@ -145,3 +145,133 @@ fn a_folder_of_rules_that_is_not_there_is_an_error() {
     assert_eq!((code(&output), stdout(&output).as_str()), (2, ""));
     assert!(stderr(&output).contains("no/such/folder"), "{}", stderr(&output));
 }
+
+/// A capture in which a skill was replaced under the same card version, and four tasks failed for it (step s09).
+const CAPTURE: &str = "tests/captures/a2a-python-1.3.0/jsonrpc.exchanges.ndjson";
+
+#[test]
+fn findings_make_the_exit_code_1_unless_they_are_below_what_fails() {
+    let output = run(&["analyze", CAPTURE]);
+    assert_eq!((code(&output), stderr(&output).as_str()), (1, ""));
+    assert!(stdout(&output).starts_with("DRIFT  "), "{}", stdout(&output));
+    assert_eq!(code(&run(&["analyze", CAPTURE, "--fail-on", "never"])), 0);
+    assert_eq!(code(&run(&["analyze", CAPTURE, "--rule", "skills_changed_same_version", "--fail-on", "critical"])), 0);
+}
+
+#[test]
+fn a_finding_leads_back_to_the_lines_it_rests_on() {
+    let output = run(&["analyze", CAPTURE, "--format", "json", "--rule", "unknown_skill"]);
+    let report: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    let findings = report["findings"].as_array().unwrap();
+    assert_eq!(findings.len(), 4);
+    let capture = std::fs::read_to_string(CAPTURE).unwrap();
+    let lines: Vec<&str> = capture.lines().collect();
+    for finding in findings {
+        let task = finding["task_id"].as_str().unwrap();
+        let refusal = finding["evidence"].as_array().unwrap().iter().find(|fact| fact["role"] == "refusal").unwrap();
+        assert_eq!(refusal["source"], CAPTURE);
+        let line: usize = refusal["position"].as_str().unwrap().parse().unwrap();
+        assert!(lines[line - 1].contains(task), "line {line} is not about {task}");
+    }
+}
+
+#[test]
+fn a_file_and_standard_input_give_the_same_findings() {
+    let ids = |output: Output| -> Vec<String> {
+        let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        report["findings"].as_array().unwrap().iter().map(|f| f["id"].as_str().unwrap().to_owned()).collect()
+    };
+    let piped = program()
+        .args(["analyze", "-", "--format", "json"])
+        .stdin(std::fs::File::open(CAPTURE).unwrap())
+        .output()
+        .unwrap();
+    let of_file = ids(run(&["analyze", CAPTURE, "--format", "json"]));
+    assert!(!of_file.is_empty());
+    assert_eq!(ids(piped), of_file);
+}
+
+#[test]
+fn nothing_is_due_before_it_happened() {
+    let output = run(&["analyze", CAPTURE, "--as-of", "2020-01-01T00:00:00Z"]);
+    assert_eq!(code(&output), 0);
+    assert!(stdout(&output).starts_with("CLEAN  nothing found\n"), "{}", stdout(&output));
+}
+
+#[test]
+fn a_rule_that_could_not_see_gives_no_verdict() {
+    let output = run(&["analyze", CAPTURE, "--rule", "split_brain"]);
+    assert_eq!(code(&output), 2);
+    assert!(stdout(&output).starts_with("NO VERDICT  nothing found\n"), "{}", stdout(&output));
+    assert!(stderr(&output).contains("every rule that was asked for lacks a field"), "{}", stderr(&output));
+}
+
+#[test]
+fn an_unknown_rule_is_refused_with_the_names_that_are_near() {
+    let output = run(&["analyze", CAPTURE, "--rule", "split_brian"]);
+    assert_eq!((code(&output), stdout(&output).as_str()), (2, ""));
+    assert!(
+        stderr(&output).contains("no rule is called \"split_brian\"; did you mean split_brain"),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn a_reader_that_leaves_early_changes_no_verdict() {
+    let mut child =
+        program().args(["analyze", CAPTURE, "-v"]).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(code(&output), 1);
+    assert!(!stderr(&output).contains("panicked"), "{}", stderr(&output));
+}
+
+#[test]
+fn colour_is_for_terminals_and_for_who_forces_it() {
+    let coloured = |environment: &[(&str, &str)]| {
+        let output = program().args(["analyze", CAPTURE]).envs(environment.iter().copied()).output().unwrap();
+        stdout(&output).contains('\u{1b}')
+    };
+    assert!(!coloured(&[]));
+    assert!(coloured(&[("CLICOLOR_FORCE", "1")]));
+    assert!(!coloured(&[("NO_COLOR", "1")]));
+}
+
+#[test]
+fn thresholds_and_spellings_that_do_not_exist_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("a2a-drift.toml");
+    for (text, complaint) in [
+        ("[params.split_brain]\nno_such = 1\n", "no_such"),
+        ("[params.no_such]\ngrace = 1\n", "no_such"),
+        ("[exchange_keys]\nno_such = [\"a\"]\n", "[exchange_keys]: there is no field \"no_such\""),
+        ("[vocabulary]\npatterns = \"no-such.toml\"\n", "no-such.toml"),
+    ] {
+        std::fs::write(&config, text).unwrap();
+        let output = run(&["analyze", CAPTURE, "--config", config.to_str().unwrap()]);
+        assert_eq!(code(&output), 2, "{text}");
+        assert!(stderr(&output).contains(complaint), "{text}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn rules_can_be_listed_shown_and_checked() {
+    let list = stdout(&run(&["rules", "list"]));
+    assert!(list.lines().any(|line| line.starts_with("lifecycle ") && line.contains(" split_brain ")), "{list}");
+    let shown = stdout(&run(&["rules", "show", "split_brain"]));
+    assert!(shown.contains("-- ## First checks\n") && shown.contains("\nSELECT\n"), "{shown}");
+    assert_eq!(code(&run(&["rules", "check", "queries"])), 0);
+    assert_eq!(code(&run(&["rules", "show", "split_brian"])), 2);
+}
+
+#[test]
+fn mistakes_in_rules_are_printed_with_their_places() {
+    let folder = tempfile::tempdir().unwrap();
+    let rules = folder.path().join("rules/card");
+    std::fs::create_dir_all(&rules).unwrap();
+    std::fs::write(rules.join("broken.sql"), "-- titel = \"A typing error\"\n--\nSELECT 1\n").unwrap();
+    let output = run(&["rules", "check", folder.path().to_str().unwrap()]);
+    assert_eq!(code(&output), 1);
+    assert!(stdout(&output).contains("rules/card/broken.sql:1:"), "{}", stdout(&output));
+}

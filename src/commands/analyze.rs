@@ -17,8 +17,9 @@ use crate::config::{Config, Format, LimitSettings, Overrides};
 use crate::decode::key_map::KeyMap;
 use crate::decode::{self, Limits};
 use crate::findings::{Report, RuleFailure, Unjudged};
-use crate::normalize::Normalizer;
 use crate::normalize::identity::{self, IdentitySettings};
+use crate::normalize::patterns::Patterns;
+use crate::normalize::{Normalizer, NormalizerSettings};
 use crate::publish::table::Detail;
 use crate::publish::{diagnosis, json, table};
 use crate::receive::{self, Input};
@@ -90,7 +91,7 @@ pub(super) fn only_known(wanted: &[String], corpus: &Corpus) -> anyhow::Result<(
 fn gather(inputs: &[Input], config: &Config, progress: &Progress) -> anyhow::Result<(Facts, Account)> {
     let limits = limits(&config.limits);
     let keys = key_map(&config.exchange_keys)?;
-    let mut normalizer = Normalizer::default();
+    let mut normalizer = Normalizer::new(vocabulary(config)?);
     let mut account = Account::default();
     for input in inputs {
         progress.doing(format!("reading {}", input.name));
@@ -105,6 +106,26 @@ fn gather(inputs: &[Input], config: &Config, progress: &Progress) -> anyhow::Res
     identity::resolve(&mut facts, &identities(config));
     facts.make_set();
     Ok((facts, account))
+}
+
+/// The words of emitters: those of the folder of rules where it has any, else the built-in ones, after the configured ones.
+fn vocabulary(config: &Config) -> anyhow::Result<NormalizerSettings> {
+    let own = config.queries.as_ref().map(|folder| folder.join("patterns.toml")).filter(|file| file.is_file());
+    let patterns = match (own, &config.vocabulary.patterns) {
+        (None, None) => Patterns::embedded(),
+        (None, Some(more)) => read(more, Patterns::extended_by)?,
+        (Some(own), None) => read(&own, Patterns::replaced_by)?,
+        (Some(own), Some(_)) => bail!("[vocabulary]: put the patterns into {}, which is read instead", own.display()),
+    };
+    Ok(NormalizerSettings { patterns })
+}
+
+fn read<T, E>(path: &Path, parse: impl Fn(&str) -> Result<T, E>) -> anyhow::Result<T>
+where
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    parse(&text).with_context(|| path.display().to_string())
 }
 
 fn limits(settings: &LimitSettings) -> Limits {

@@ -14,7 +14,8 @@ use crate::instant::Instant;
 pub struct Incident {
     /// Agent; `''` for findings that name none.
     pub agent: String,
-    /// Generation of the agent's card in which the findings begin; none when they begin before any look at a card.
+    /// Generation of the agent's card in which the findings begin, from its first such time to the end of its last; none
+    /// when they begin before any look at a card.
     pub generation: Option<Generation>,
     /// The worst of the findings.
     pub severity: Severity,
@@ -45,7 +46,11 @@ impl Incident {
         }
     }
 
-    fn add(&mut self, place: usize, finding: &Finding) {
+    fn add(&mut self, place: usize, finding: &Finding, generation: Option<&Generation>) {
+        if let (Some(mine), Some(other)) = (&mut self.generation, generation) {
+            mine.valid_from = mine.valid_from.min(other.valid_from);
+            mine.valid_to = mine.valid_to.zip(other.valid_to).map(|(mine, other)| mine.max(other));
+        }
         self.severity = self.severity.max(finding.severity);
         self.since = self.since.min(finding.first_seen);
         self.last_seen = self.last_seen.max(finding.last_seen);
@@ -55,8 +60,9 @@ impl Incident {
     }
 }
 
-/// What tells incidents apart: the agent, and the generation by its beginning, version and contract.
-type Key<'a> = (&'a str, Option<(Instant, &'a str, &'a str)>);
+/// What tells incidents apart: the agent, and the version and contract of its card. A generation that comes back is the
+/// same one.
+type Key<'a> = (&'a str, Option<(&'a str, &'a str)>);
 
 /// Tasks that a finding and its evidence name, with repetitions.
 pub fn tasks_of(finding: &Finding) -> impl Iterator<Item = &str> {
@@ -80,10 +86,10 @@ pub fn group(findings: &[Finding], generations: &[Generation]) -> Vec<Incident> 
     for place in places {
         let finding = &findings[place];
         let generation = generation_at(generations, &finding.agent, finding.observed_at);
-        let key = generation.map(|g| (g.valid_from, g.version.as_str(), g.contract_sha256.as_str()));
+        let key = generation.map(|g| (g.version.as_str(), g.contract_sha256.as_str()));
         incidents
             .entry((finding.agent.as_str(), key))
-            .and_modify(|incident| incident.add(place, finding))
+            .and_modify(|incident| incident.add(place, finding, generation))
             .or_insert_with(|| Incident::of(place, finding, generation));
     }
 
@@ -93,9 +99,9 @@ pub fn group(findings: &[Finding], generations: &[Generation]) -> Vec<Incident> 
     incidents
 }
 
-/// Order in which findings of one incident are read: worst first, findings of one rule together, oldest first.
+/// Order in which findings of one incident are read: worst first, findings of one rule together, oldest event first.
 pub fn reading_order(finding: &Finding) -> (Reverse<Severity>, &str, Instant, &str) {
-    (Reverse(finding.severity), &finding.rule, finding.first_seen, &finding.id)
+    (Reverse(finding.severity), &finding.rule, finding.observed_at, &finding.id)
 }
 
 /// The generation of an agent's card that was valid at an instant: of several, the one that began last.
@@ -150,6 +156,23 @@ mod tests {
         assert_eq!(incident.tasks, BTreeSet::from(["t1".to_owned(), "t2".to_owned()]));
         assert_eq!(incident.clients, BTreeSet::from(["orchestrator".to_owned(), "watcher".to_owned()]));
         assert_eq!(incident.findings, [2, 1, 0]);
+    }
+
+    #[test]
+    fn a_generation_that_comes_back_is_the_same_incident() {
+        let generations = [
+            generation("a", "1.0", at(0), Some(at(10))),
+            generation("a", "1.1", at(10), Some(at(20))),
+            generation("a", "1.0", at(20), None),
+        ];
+        let findings = [
+            finding("orphaned", "a", "t1", Severity::Warning, at(25)),
+            finding("orphaned", "a", "t2", Severity::Warning, at(5)),
+        ];
+        let [incident] = group(&findings, &generations).try_into().unwrap();
+        assert_eq!((incident.since, incident.findings), (at(5), vec![1, 0]));
+        let whole = incident.generation.map(|g| (g.valid_from, g.valid_to));
+        assert_eq!(whole, Some((at(0), None)));
     }
 
     #[test]

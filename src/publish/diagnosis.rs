@@ -46,7 +46,7 @@ fn source(source: &SourceIntake) -> String {
 
 fn rejects(intake: &Intake) -> Vec<String> {
     let one = |reject: &crate::findings::RejectCount| {
-        let at = place(&reject.source, &reject.position);
+        let at = place("", &reject.source, &reject.position);
         format!("  {} {}, first {at}: {}", reject.count, reject.reason, clean(&reject.detail))
     };
     let mut lines: Vec<String> = intake.rejects.iter().map(one).collect();

@@ -11,7 +11,7 @@ use anstyle::{AnsiColor, Color, Style};
 
 use self::finding::{full, in_brief};
 use self::page::Page;
-use super::words::{clean, count, counts, date_time, day, first_few, place, short_hash};
+use super::words::{clean, count, counts, date_time, day, first_few, folder_of_all, place, short_hash};
 use crate::findings::{Finding, Incident, Report, Severity, Unjudged};
 
 /// How much to show.
@@ -24,6 +24,14 @@ pub enum Detail {
     Normal,
     /// Everything, with nothing folded.
     Full,
+}
+
+/// How a report is looked at.
+#[derive(Debug, Clone, Copy)]
+struct View<'a> {
+    detail: Detail,
+    /// The folder that all sources are in: said once, and left out of every place.
+    folder: &'a str,
 }
 
 /// Findings of one rule in one incident that are shown in full before the rest is only listed.
@@ -40,17 +48,19 @@ const GREEN: Style = Style::new().bold().fg_color(Some(Color::Ansi(AnsiColor::Gr
 
 /// The page.
 pub fn render(report: &Report, width: usize, detail: Detail) -> String {
+    let folder = folder_of_all(report.intake.sources.iter().map(|source| source.name.as_str()));
+    let view = View { detail, folder };
     let mut page = Page::new(width);
-    verdict(&mut page, report);
+    verdict(&mut page, report, view);
     for incident in report.incidents.iter().filter(|incident| incident.severity > Severity::Info) {
         page.gap();
-        show_incident(&mut page, report, incident, detail);
+        show_incident(&mut page, report, incident, view);
     }
-    information(&mut page, report, detail);
+    information(&mut page, report, view);
     failures(&mut page, report);
     if detail != Detail::Brief {
         blind(&mut page, report);
-        rejects(&mut page, report);
+        rejects(&mut page, report, view);
     }
     page.finish()
 }
@@ -63,7 +73,7 @@ fn severity_style(severity: Severity) -> Style {
     }
 }
 
-fn verdict(page: &mut Page, report: &Report) {
+fn verdict(page: &mut Page, report: &Report, view: View<'_>) {
     let worst = report.worst();
     let (word, style) = match (report.unjudged(), worst) {
         (Some(Unjudged::NoFacts | Unjudged::AllBlind), _) => ("NO VERDICT", RED),
@@ -93,19 +103,22 @@ fn verdict(page: &mut Page, report: &Report) {
     };
     page.item(0, style, word, &found);
 
-    let intake = &report.intake;
-    let judging = report.coverage.len() - report.blind().count();
-    let as_of = report.as_of.map_or_else(|| "each agent's last fact".to_owned(), date_time);
-    let read = format!(
-        "{} from {}; {judging} of {} could judge; as of {as_of}",
-        count(usize::try_from(intake.records()).unwrap_or(usize::MAX), "record"),
-        count(intake.sources.len(), "source"),
-        count(report.coverage.len(), "rule"),
-    );
-    page.item(0, DIM, "", &read);
+    page.item(0, DIM, "", &basis(report, view));
 }
 
-fn show_incident(page: &mut Page, report: &Report, incident: &Incident, detail: Detail) {
+/// What the verdict rests on.
+fn basis(report: &Report, view: View<'_>) -> String {
+    let intake = &report.intake;
+    let records = count(usize::try_from(intake.records()).unwrap_or(usize::MAX), "record");
+    let sources = count(intake.sources.len(), "source");
+    let below = if view.folder.is_empty() { String::new() } else { format!(" below {}", clean(view.folder)) };
+    let judging = report.coverage.len() - report.blind().count();
+    let rules = count(report.coverage.len(), "rule");
+    let as_of = report.as_of.map_or_else(|| "each agent's last fact".to_owned(), date_time);
+    format!("{records} from {sources}{below}; {judging} of {rules} could judge; as of {as_of}")
+}
+
+fn show_incident(page: &mut Page, report: &Report, incident: &Incident, view: View<'_>) {
     let agent = if incident.agent.is_empty() { "no agent named".into() } else { clean(&incident.agent) };
     let mut about = match &incident.generation {
         Some(generation) => {
@@ -123,7 +136,7 @@ fn show_incident(page: &mut Page, report: &Report, incident: &Incident, detail: 
 
     let findings = incident.findings.iter().map(|&place| &report.findings[place]);
     for alike in by_rule(findings.filter(|finding| finding.severity > Severity::Info)) {
-        show_alike(page, &alike, incident, detail);
+        show_alike(page, &alike, incident, view);
     }
 }
 
@@ -141,18 +154,18 @@ fn by_rule<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Vec<&'a Findi
     groups
 }
 
-fn show_alike(page: &mut Page, alike: &[&Finding], incident: &Incident, detail: Detail) {
+fn show_alike(page: &mut Page, alike: &[&Finding], incident: &Incident, view: View<'_>) {
     let first = alike[0];
     let number = if alike.len() > 1 { format!("{} times", alike.len()) } else { String::new() };
     let word = first.severity.as_str().to_uppercase();
     page.gap();
     page.item(2, severity_style(first.severity), &format!("{word} {}", clean(&first.rule)), &number);
-    let shown = if detail == Detail::Full { alike.len() } else { SHOWN_PER_RULE };
+    let shown = if view.detail == Detail::Full { alike.len() } else { SHOWN_PER_RULE };
     for (number, finding) in alike.iter().take(shown).enumerate() {
         if number > 0 {
             page.gap();
         }
-        full(page, finding, number.checked_sub(1).map(|before| alike[before]), day(incident.since), detail);
+        full(page, finding, number.checked_sub(1).map(|before| alike[before]), day(incident.since), view);
     }
     folded(page, alike.get(shown..).unwrap_or_default());
 }
@@ -178,7 +191,7 @@ fn name_of(finding: &Finding) -> String {
     finding.task_id.clone().unwrap_or_else(of_entity)
 }
 
-fn information(page: &mut Page, report: &Report, detail: Detail) {
+fn information(page: &mut Page, report: &Report, view: View<'_>) {
     let findings = report.findings.iter().filter(|finding| finding.severity == Severity::Info);
     let groups = by_rule(findings);
     if groups.is_empty() {
@@ -189,9 +202,9 @@ fn information(page: &mut Page, report: &Report, detail: Detail) {
     for alike in groups {
         let number = if alike.len() > 1 { format!("{} times", alike.len()) } else { String::new() };
         page.item(2, CYAN, &clean(&alike[0].rule), &number);
-        let shown = if detail == Detail::Full { alike.len() } else { SHOWN_PER_RULE };
+        let shown = if view.detail == Detail::Full { alike.len() } else { SHOWN_PER_RULE };
         for finding in alike.iter().take(shown) {
-            in_brief(page, finding);
+            in_brief(page, finding, view);
         }
         if let Some(rest) = alike.len().checked_sub(shown).filter(|rest| *rest > 0) {
             page.text(4, &format!("and {rest} more"));
@@ -218,21 +231,16 @@ fn blind(page: &mut Page, report: &Report) {
     if rules_by_missing.is_empty() {
         return;
     }
-    let blind = report.blind().count();
+    let (blind, rules) = (report.blind().count(), count(report.coverage.len(), "rule"));
     page.gap();
-    page.item(
-        0,
-        BOLD,
-        "Blind",
-        &format!("{blind} of {} lack a field in this input", count(report.coverage.len(), "rule")),
-    );
+    page.item(0, BOLD, "Blind", &format!("{blind} of {rules}: a field is missing in this input"));
     for (missing, rules) in rules_by_missing {
         let missing = first_few(missing.iter().map(String::as_str), LISTED);
         page.text(2, &format!("without {missing}: {}", first_few(rules, usize::MAX)));
     }
 }
 
-fn rejects(page: &mut Page, report: &Report) {
+fn rejects(page: &mut Page, report: &Report, view: View<'_>) {
     let intake = &report.intake;
     if intake.rejects.is_empty() {
         return;
@@ -241,7 +249,7 @@ fn rejects(page: &mut Page, report: &Report) {
     let rejected = usize::try_from(intake.rejected()).unwrap_or(usize::MAX);
     page.item(0, BOLD, "Not understood", &format!("{} of the input", count(rejected, "piece")));
     for reject in &intake.rejects {
-        let at = place(&reject.source, &reject.position);
+        let at = place(view.folder, &reject.source, &reject.position);
         page.text(2, &format!("{} {}, first {at}: {}", reject.count, reject.reason, clean(&reject.detail)));
     }
 }

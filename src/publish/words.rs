@@ -63,14 +63,28 @@ pub(super) fn time_on(day_of_page: NaiveDate, at: Instant) -> String {
     at_utc.format(&format!("{date}%H:%M:%S{fraction}Z")).to_string()
 }
 
-/// A place that editors and people understand: `day.ndjson:12`, `day.pb at byte 4096`.
-pub(super) fn place(source: &str, position: &str) -> String {
-    let source = clean(source);
+/// A place that editors and people understand: `day.ndjson:12`, `day.pb at byte 4096`. The folder that all sources are in
+/// is left out.
+pub(super) fn place(folder: &str, source: &str, position: &str) -> String {
+    let source = match source {
+        "-" => "stdin".into(),
+        source => clean(source.strip_prefix(folder).unwrap_or(source)),
+    };
     match position {
         "" => source.into_owned(),
         line if line.bytes().all(|b| b.is_ascii_digit()) => format!("{source}:{line}"),
         other => format!("{source} at {}", clean(other)),
     }
+}
+
+/// The folder, with its closing slash, that all sources are in; `''` when there is none.
+pub(super) fn folder_of_all<'a>(sources: impl Iterator<Item = &'a str>) -> &'a str {
+    let folder = |source: &'a str| source.rfind('/').map_or("", |slash| &source[..=slash]);
+    let shared = |a: &'a str, b: &'a str| {
+        let matching = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+        a.as_bytes()[..matching].iter().rposition(|byte| *byte == b'/').map_or("", |slash| &a[..=slash])
+    };
+    sources.filter(|source| *source != "-").map(folder).reduce(shared).unwrap_or_default()
 }
 
 /// The first characters of a hash, enough to tell two apart.
@@ -112,9 +126,19 @@ mod tests {
 
     #[test]
     fn lines_are_written_as_editors_take_them() {
-        assert_eq!(place("a.ndjson", "12"), "a.ndjson:12");
-        assert_eq!(place("a.pb", "byte 4096"), "a.pb at byte 4096");
-        assert_eq!(place("a.pb", ""), "a.pb");
+        assert_eq!(place("", "a.ndjson", "12"), "a.ndjson:12");
+        assert_eq!(place("x/", "x/y/a.pb", "byte 4096"), "y/a.pb at byte 4096");
+        assert_eq!(place("", "a.pb", ""), "a.pb");
+        assert_eq!(place("", "-", "3"), "stdin:3");
+    }
+
+    #[test]
+    fn the_folder_of_all_sources_is_a_whole_folder() {
+        assert_eq!(folder_of_all(["x/day-1/a", "x/day-2/b"].into_iter()), "x/");
+        assert_eq!(folder_of_all(["x/y/a", "-", "x/y/z/b"].into_iter()), "x/y/");
+        assert_eq!(folder_of_all(["ä/a", "å/a"].into_iter()), "");
+        assert_eq!(folder_of_all(["a", "x/b"].into_iter()), "");
+        assert_eq!(folder_of_all(["/a", "/b"].into_iter()), "/");
     }
 
     #[test]
