@@ -175,10 +175,9 @@ fn body_common(look: &CardLook<'_>) -> Common {
 
 fn push_skills(model: &CardModel<'_>, look: &CardLook<'_>, body_sha256: &str, facts: &mut Facts) {
     let mut bytes_left = MAX_MODE_BYTES;
-    let mut within_budget = |modes: &dyn Fn() -> BTreeSet<String>| {
-        let modes = (bytes_left > 0).then(modes)?;
-        bytes_left = bytes_left.saturating_sub(modes.iter().map(String::len).sum());
-        (bytes_left > 0).then(|| modes.into_iter().collect::<Vec<_>>())
+    let mut within_budget = |modes: BTreeSet<&str>| {
+        bytes_left = bytes_left.saturating_sub(modes.iter().map(|mode| mode.len()).sum());
+        (bytes_left > 0).then(|| modes.into_iter().map(str::to_owned).collect::<Vec<_>>())
     };
     // A skill without id cannot be asked for, and must not be joined with calls that name none.
     for (id, skill) in model.skills.iter().filter(|(id, _)| !id.is_empty()).take(MAX_SKILLS) {
@@ -187,8 +186,8 @@ fn push_skills(model: &CardModel<'_>, look: &CardLook<'_>, body_sha256: &str, fa
             own: CardSkillColumns {
                 body_sha256: body_sha256.to_owned(),
                 skill_id: id.clone(),
-                input_modes: within_budget(&|| model.input_modes(skill)),
-                output_modes: within_budget(&|| model.output_modes(skill)),
+                input_modes: within_budget(model.input_modes(skill)),
+                output_modes: within_budget(model.output_modes(skill)),
                 security_sha256: card_security::requirements_sha256(&skill.requirements),
             },
         });
@@ -250,3 +249,6 @@ fn protected_kid(protected: &str) -> Option<String> {
     let header: Value = serde_json::from_slice(&BASE64URL.decode(protected.trim()).ok()?).ok()?;
     header.get("kid").and_then(Value::as_str).map(str::to_owned)
 }
+
+#[cfg(test)]
+pub(super) mod tests;
