@@ -5,7 +5,8 @@
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
-/// Deepest nesting that is looked at; the same as the limit of the JSON reader, so that only values made otherwise exceed it.
+/// Deepest nesting that is looked at; the same as the limit of the JSON reader, so that only values made otherwise
+/// exceed it.
 pub const MAX_DEPTH: usize = 128;
 
 /// Whether a value is nested no deeper than [`MAX_DEPTH`], so that walking it cannot exhaust the stack.

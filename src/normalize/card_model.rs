@@ -119,8 +119,8 @@ impl<'a> CardModel<'a> {
         skill.output.effective(&self.default_output).collect()
     }
 
-    /// Hash of what callers negotiate on: ids and modes in effect of the skills, streaming, push. Order, repetitions, empty
-    /// members and the shape do not show.
+    /// Hash of what callers negotiate on: ids and modes in effect of the skills, streaming, push. Order, repetitions,
+    /// empty members and the shape do not show.
     pub fn contract_sha256(&self) -> String {
         // Defaults are hashed once, not once a skill, so that the work stays linear in the size of the card.
         let hash = |modes: &Modes, defaults: &BTreeSet<String>, of_defaults: &str| {
@@ -290,9 +290,9 @@ fn modes(list: Option<&Value>) -> BTreeSet<String> {
     if distinct.len() <= MAX_MODES { distinct } else { distinct.into_iter().take(MAX_MODES).collect() }
 }
 
-/// Hash of a set of modes in which the word `text` and the type `text/plain` are one: that is how the word was meant (A2A
-/// issue 879), and an agent that goes over to the type has not changed what it takes. Other words name no single type,
-/// and stay.
+/// Hash of a set of modes in which the word `text` and the type `text/plain` are one: that is how the word was meant
+/// (A2A issue 879), and an agent that goes over to the type has not changed what it takes. Other words name no single
+/// type, and stay.
 fn modes_sha256<'m>(modes: impl Iterator<Item = &'m str>) -> String {
     let meant: BTreeSet<&str> = modes.map(|mode| if mode == "text" { "text/plain" } else { mode }).collect();
     canonical::sha256(&json!(meant))

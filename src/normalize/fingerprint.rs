@@ -1,14 +1,15 @@
-//! The skill fingerprint that clients log: SHA-256 over the ids and modes of a card's skills and two of its capabilities.
+//! The skill fingerprint that clients log: SHA-256 over the ids and modes of a card's skills and two of its
+//! capabilities.
 //!
-//! In: a card as served. Out: the hash, byte for byte as the published Python client computes it, so that a client's log
-//! and a card can be compared. It is no measure of drift: one agent's 0.3 and 1.0 shapes may differ in it, see
+//! In: a card as served. Out: the hash, byte for byte as the published Python client computes it, so that a client's
+//! log and a card can be compared. It is no measure of drift: one agent's 0.3 and 1.0 shapes may differ in it, see
 //! `contract_sha256` in [`super::card_model`].
 //!
 //! The program takes `id` (absent: `''`), `sorted(inputModes)` and `sorted(outputModes)` (absent: empty) of each skill,
 //! sorts the skills by id, adds `bool()` of `capabilities.streaming` and `.pushNotifications`, and hashes
-//! `json.dumps(material, sort_keys=True, separators=(",", ":"))`. Where it would end in an exception (a null list, ids of
-//! two types, a skill that is no object) there is no fingerprint, and the result is `''`. One difference is known: an
-//! integer beyond 64 bits, which Python keeps exactly.
+//! `json.dumps(material, sort_keys=True, separators=(",", ":"))`. Where it would end in an exception (a null list, ids
+//! of two types, a skill that is no object) there is no fingerprint, and the result is `''`. One difference is known:
+//! an integer beyond 64 bits, which Python keeps exactly.
 
 use std::cmp::Ordering;
 
@@ -71,7 +72,8 @@ impl Skill {
     }
 }
 
-/// What a Python loop over the value yields: elements, characters or names; nothing for an absent member, an exception for the rest.
+/// What a Python loop over the value yields: elements, characters or names; nothing for an absent member, an exception
+/// for the rest.
 fn iterated(value: Option<&Value>) -> Option<Vec<Value>> {
     match value {
         None => Some(Vec::new()),
@@ -94,8 +96,8 @@ fn truth(value: &Value) -> bool {
     }
 }
 
-/// Python's `sorted()`: stable, and an exception as soon as two elements do not compare. (Slices' own sort may panic on an
-/// order that is none.)
+/// Python's `sorted()`: stable, and an exception as soon as two elements do not compare. (Slices' own sort may panic on
+/// an order that is none.)
 fn merge_sorted<T>(mut items: Vec<T>, is_less: &dyn Fn(&T, &T) -> Option<bool>) -> Option<Vec<T>> {
     if items.len() < 2 {
         return Some(items);
@@ -116,7 +118,8 @@ fn merge_sorted<T>(mut items: Vec<T>, is_less: &dyn Fn(&T, &T) -> Option<bool>) 
     Some(sorted)
 }
 
-/// Python's `a < b`; none where it raises TypeError. Text compares by code point, which is the order of its UTF-8 bytes.
+/// Python's `a < b`; none where it raises TypeError. Text compares by code point, which is the order of its UTF-8
+/// bytes.
 fn is_less(a: &Value, b: &Value) -> Option<bool> {
     match (a, b) {
         (Value::String(a), Value::String(b)) => Some(a < b),
@@ -236,8 +239,8 @@ mod tests {
     use super::super::card::tests::captured;
     use super::*;
 
-    // All values below were printed by the Python program itself (Python 3.11), run on the same text; where it raised, the
-    // expectation is '' and a comment names the exception.
+    // All values below were printed by the Python program itself (Python 3.11), run on the same text; where it raised,
+    // the expectation is '' and a comment names the exception.
 
     const SUMMARIZE_TO_MARKDOWN: &str = "c4e6613c265f679cca3b85ce5a7503df77a33d45ef079d6694462f660f79717b";
     const TRANSLATE: &str = "ef5d0fb4d2777f45aae0eeb5422362c1b97218cff256762184173c9ac08d7530";

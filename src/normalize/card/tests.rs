@@ -72,9 +72,9 @@ fn texts(items: &[&str]) -> Option<Vec<String>> {
 
 /// What the steps files and the bytes say of each card: which contract, which security, which words.
 ///
-/// Contracts: `M` summarize-v2 to markdown, `T` translate-v1, `P` summarize-v2 to plain text (s10). Security: `-` nothing asked,
-/// `b` bearer, `c` the card asks for oauth (s06 of v02), `s` the skill does (s06 of 1.3.0), `cs` both do (s06 of v03). Words: `m`, `t` the two
-/// skills, `e` the extended card, `1`, `2` the cards of v01, `r` that of rust.
+/// Contracts: `M` summarize-v2 to markdown, `T` translate-v1, `P` summarize-v2 to plain text (s10). Security: `-`
+/// nothing asked, `b` bearer, `c` the card asks for oauth (s06 of v02), `s` the skill does (s06 of 1.3.0), `cs` both do
+/// (s06 of v03). Words: `m`, `t` the two skills, `e` the extended card, `1`, `2` the cards of v01, `r` that of rust.
 const CARDS: [(&str, usize, &str, &str, &str); 37] = [
     ("a2a-spec-0.1.0-handmade/v01", 1, "M", "b", "1"),
     ("a2a-spec-0.1.0-handmade/v01", 13, "T", "b", "2"),
