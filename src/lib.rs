@@ -25,3 +25,11 @@ pub mod rules;
 pub mod findings;
 
 pub mod publish;
+
+pub mod config;
+
+pub mod cli;
+
+pub mod commands;
+
+pub mod telemetry;

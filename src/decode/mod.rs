@@ -1,6 +1,15 @@
 //! Bytes to records: formats are recognised by content, never by file name, and framings nest.
 //!
-//! In: a byte stream and its name. Out: [`record::Record`]s and [`record::Reject`]s. Knows HTTP, HAR and OTLP; never A2A.
+//! In: a byte stream and its name. Out: [`record::Record`]s and [`record::Reject`]s. Knows HTTP, HAR and OTLP; never
+//! A2A, and never fails: what cannot be read is a reject, and reading goes on behind it.
+//!
+//! ```text
+//!  bytes -> [framing] lines, documents cut into their elements, SSE events, protobuf bodies
+//!               |
+//!           [route]   by shape: exchange | har | home_made | otlp | own_event | document
+//!               |
+//!            Sink     records and rejects
+//! ```
 
 pub mod exchange;
 pub mod otlp;
@@ -8,3 +17,74 @@ pub mod own_event;
 pub mod python_log;
 pub mod python_repr;
 pub mod record;
+
+mod har;
+mod home_made;
+pub mod key_map;
+
+mod body;
+mod document;
+mod framing;
+mod headers;
+mod json;
+mod route;
+
+use std::io::Read;
+use std::sync::Arc;
+
+use key_map::KeyMap;
+use record::{Record, Reject, Sink};
+
+/// What decoding may cost.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Longest line, and longest element of a document, in bytes. It bounds memory.
+    pub max_record_bytes: usize,
+    /// Deepest nesting of a JSON value; at most [`Limits::DEEPEST`].
+    pub max_depth: usize,
+}
+
+impl Limits {
+    /// Nesting that the JSON parser accepts with room for a wrapper around a document's element.
+    pub const DEEPEST: usize = 120;
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { max_record_bytes: 64 << 20, max_depth: 100 }
+    }
+}
+
+/// Decodes a stream to its end, with the built-in key map of home-made recorders.
+pub fn decode(source: &Arc<str>, reader: Box<dyn Read + '_>, limits: &Limits, sink: &mut dyn Sink) {
+    decode_with(source, reader, limits, KeyMap::built_in(), sink);
+}
+
+/// Decodes a stream to its end; `keys` tells the spellings of home-made recorders.
+pub fn decode_with(source: &Arc<str>, reader: Box<dyn Read + '_>, limits: &Limits, keys: &KeyMap, sink: &mut dyn Sink) {
+    let mut once = Once { sink, seen: Vec::new() };
+    framing::Framer::new(source, reader, limits, keys, &mut once).run();
+}
+
+/// Passes everything on, and each format of a source once.
+struct Once<'a> {
+    sink: &'a mut dyn Sink,
+    seen: Vec<&'static str>,
+}
+
+impl Sink for Once<'_> {
+    fn record(&mut self, record: Record) {
+        self.sink.record(record);
+    }
+
+    fn reject(&mut self, reject: Reject) {
+        self.sink.reject(reject);
+    }
+
+    fn recognised(&mut self, source: &Arc<str>, format: &'static str) {
+        if !self.seen.contains(&format) {
+            self.seen.push(format);
+            self.sink.recognised(source, format);
+        }
+    }
+}

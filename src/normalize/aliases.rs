@@ -218,12 +218,26 @@ pub struct Aliases {
 
 impl Aliases {
     /// The table that ships with the program.
+    pub fn embedded() -> Self {
+        // A test reads the embedded file, so the table is never empty.
+        read::read(EMBEDDED).unwrap_or_default()
+    }
+
+    /// The names of a file in place of the embedded ones.
     ///
     /// # Errors
-    /// Never for a program that passed its tests.
-    pub fn embedded() -> Result<Self, AliasError> {
-        let mut aliases = Self { names: vec![Vec::new(); Key::ALL.len()], ..Self::default() };
-        aliases.extend(EMBEDDED)?;
+    /// As [`Aliases::extend`].
+    pub fn replaced_by(toml: &str) -> Result<Self, AliasError> {
+        read::read(toml)
+    }
+
+    /// The embedded names after those of a user's file.
+    ///
+    /// # Errors
+    /// As [`Aliases::extend`].
+    pub fn extended_by(toml: &str) -> Result<Self, AliasError> {
+        let mut aliases = Self::embedded();
+        aliases.extend(toml)?;
         Ok(aliases)
     }
 

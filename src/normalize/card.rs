@@ -3,6 +3,8 @@
 //! In: one look and the body it saw. Out: a `cards` row, the skills and endpoints of the body, the key ids of its
 //! signatures. Keeps no credential, and of urls neither user information nor query. Judges nothing.
 
+use std::collections::BTreeSet;
+
 use base64::Engine;
 use base64::alphabet::URL_SAFE;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
@@ -18,8 +20,8 @@ use crate::tables::{
 
 /// Skills of one body that become rows.
 const MAX_SKILLS: usize = 4096;
-/// Bytes of modes in the skill rows of one body. A card's defaults are copied into every skill without modes of its own, so that
-/// a small card could ask for much; skills beyond have null modes.
+/// Bytes of modes in the skill rows of one body. A card's defaults are copied into every skill without modes of its
+/// own, so that a small card could ask for much; skills beyond have null modes.
 const MAX_MODE_BYTES: usize = 1 << 20;
 /// Signatures of one card; rotation needs two.
 const MAX_SIGNATURES: usize = 64;
@@ -90,7 +92,8 @@ pub fn facts(look: &CardLook<'_>, facts: &mut Facts) {
     let mut row = look_columns(look);
     if let Some((value, card)) = body.filter(|_| succeeded(look)).and_then(card_in) {
         let model = CardModel::read(card);
-        // Of the body's content rather than its bytes: a log and a recorder that keeps JSON saw the same card as a fetch.
+        // Of the body's content rather than its bytes: a log and a recorder that keeps JSON saw the same card as a
+        // fetch.
         row.body_sha256 = canonical::sha256(value);
         row.fingerprint = fingerprint::skill_fingerprint(value);
         row.signature_kids = Some(signature_kids(card));
@@ -106,7 +109,8 @@ fn succeeded(look: &CardLook<'_>) -> bool {
     look.http_status.is_none_or(|status| (200..300).contains(&status))
 }
 
-/// The card in a body: the body itself, or a JSON-RPC result. Whoever fetched it asked for a card, so that skills alone are enough.
+/// The card in a body: the body itself, or a JSON-RPC result. Whoever fetched it asked for a card, so that skills alone
+/// are enough.
 fn card_in(body: &Value) -> Option<(&Value, &Map<String, Value>)> {
     let card = match body.get("result") {
         Some(result) if body.get("jsonrpc").is_some() => result,
@@ -134,7 +138,8 @@ fn look_columns(look: &CardLook<'_>) -> CardColumns {
     }
 }
 
-/// `max-age` of `Cache-Control`; the first where it is said twice (RFC 9111 4.2.1). More than fits is as long as possible.
+/// `max-age` of `Cache-Control`; the first where it is said twice (RFC 9111 4.2.1). More than fits is as long as
+/// possible.
 fn max_age(headers: &Headers) -> Option<i64> {
     let lines = headers.0.iter().filter(|(name, _)| name == "cache-control").map(|(_, value)| value);
     let directives = lines.flat_map(|line| line.split(',')).filter_map(|directive| directive.split_once('='));
@@ -160,26 +165,27 @@ fn describe(model: &CardModel<'_>, row: &mut CardColumns) {
         }
     }
     row.endpoints = Some(endpoints);
+    row.default_output_modes = Some(model.default_output_modes());
     row.streaming = Some(model.streaming);
     row.push_notifications = Some(model.push_notifications);
     row.security_schemes = Some(model.security.scheme_names().map(str::to_owned).collect());
     row.dialect = model.dialect.to_owned();
 }
 
-/// Common columns of what a body says: the same whoever saw the body and when, so that it is one fact. Only the place is kept.
+/// Common columns of what a body says: the same whoever saw the body and when, so that it is one fact. Only the place
+/// is kept.
 fn body_common(look: &CardLook<'_>) -> Common {
     Common { source: look.common.source.clone(), position: look.common.position.clone(), ..Common::default() }
 }
 
 fn push_skills(model: &CardModel<'_>, look: &CardLook<'_>, body_sha256: &str, facts: &mut Facts) {
     let mut bytes_left = MAX_MODE_BYTES;
+    let mut within_budget = |modes: BTreeSet<&str>| {
+        bytes_left = bytes_left.saturating_sub(modes.iter().map(|mode| mode.len()).sum());
+        (bytes_left > 0).then(|| modes.into_iter().map(str::to_owned).collect::<Vec<_>>())
+    };
     // A skill without id cannot be asked for, and must not be joined with calls that name none.
     for (id, skill) in model.skills.iter().filter(|(id, _)| !id.is_empty()).take(MAX_SKILLS) {
-        let mut within_budget = |modes: std::collections::BTreeSet<String>| {
-            let bytes = modes.iter().map(String::len).sum();
-            bytes_left = bytes_left.saturating_sub(bytes);
-            (bytes_left > 0).then(|| modes.into_iter().collect::<Vec<_>>())
-        };
         facts.push_card_skill(CardSkillRow {
             common: body_common(look),
             own: CardSkillColumns {
@@ -248,3 +254,6 @@ fn protected_kid(protected: &str) -> Option<String> {
     let header: Value = serde_json::from_slice(&BASE64URL.decode(protected.trim()).ok()?).ok()?;
     header.get("kid").and_then(Value::as_str).map(str::to_owned)
 }
+
+#[cfg(test)]
+pub(super) mod tests;

@@ -1,7 +1,7 @@
 //! A card of any dialect as one model, and the hashes that tell which of its sides changed.
 //!
-//! In: a card body of A2A 0.1, 0.2, 0.3 or 1.0, or one that holds two shapes at once. Out: skills with the modes in effect, interfaces,
-//! capabilities, hashes. Total: a member of a wrong type counts as absent. Never judges a change.
+//! In: a card body of A2A 0.1, 0.2, 0.3 or 1.0, or one that holds two shapes at once. Out: skills with the modes in
+//! effect, interfaces, capabilities, hashes. Total: a member of a wrong type counts as absent. Never judges a change.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,6 +12,8 @@ use super::{canonical, media_type};
 
 /// Longest mode that is kept: RFC 6838 4.2 allows 127 characters on either side of the slash.
 const MAX_MODE_BYTES: usize = 255;
+/// Modes of one list that are kept, the first in order of name.
+const MAX_MODES: usize = 256;
 /// Interfaces that are kept; a card advertises a handful.
 const MAX_INTERFACES: usize = 64;
 
@@ -31,8 +33,9 @@ impl Modes {
         self.own.extend(given);
     }
 
-    fn effective(&self, defaults: &BTreeSet<String>) -> BTreeSet<String> {
-        if self.defaults { self.own.union(defaults).cloned().collect() } else { self.own.clone() }
+    fn effective<'a>(&'a self, defaults: &'a BTreeSet<String>) -> impl Iterator<Item = &'a str> {
+        let defaults = if self.defaults { Some(defaults) } else { None };
+        self.own.iter().chain(defaults.into_iter().flatten()).map(String::as_str)
     }
 }
 
@@ -107,27 +110,33 @@ impl<'a> CardModel<'a> {
     }
 
     /// Input modes in effect for a skill of this card, canonical, sorted, distinct.
-    pub fn input_modes(&self, skill: &Skill) -> BTreeSet<String> {
-        skill.input.effective(&self.default_input)
+    pub fn input_modes<'s>(&'s self, skill: &'s Skill) -> BTreeSet<&'s str> {
+        skill.input.effective(&self.default_input).collect()
     }
 
     /// Output modes in effect for a skill of this card, canonical, sorted, distinct.
-    pub fn output_modes(&self, skill: &Skill) -> BTreeSet<String> {
-        skill.output.effective(&self.default_output)
+    pub fn output_modes<'s>(&'s self, skill: &'s Skill) -> BTreeSet<&'s str> {
+        skill.output.effective(&self.default_output).collect()
     }
 
-    /// Hash of what callers negotiate on: ids and modes in effect of the skills, streaming, push. Order, repetitions, empty members and the shape
-    /// do not show.
+    /// The card's default output modes, canonical, sorted, distinct.
+    pub fn default_output_modes(&self) -> Vec<String> {
+        self.default_output.iter().map(|mode| (*mode).to_owned()).collect()
+    }
+
+    /// Hash of what callers negotiate on: ids and modes in effect of the skills, streaming, push. Order, repetitions,
+    /// empty members and the shape do not show.
     pub fn contract_sha256(&self) -> String {
         // Defaults are hashed once, not once a skill, so that the work stays linear in the size of the card.
         let hash = |modes: &Modes, defaults: &BTreeSet<String>, of_defaults: &str| {
             if modes.defaults && modes.own.is_empty() {
                 of_defaults.to_owned()
             } else {
-                modes_sha256(&modes.effective(defaults))
+                modes_sha256(modes.effective(defaults))
             }
         };
-        let (of_input, of_output) = (modes_sha256(&self.default_input), modes_sha256(&self.default_output));
+        let sha256_of = |set: &BTreeSet<String>| modes_sha256(set.iter().map(String::as_str));
+        let (of_input, of_output) = (sha256_of(&self.default_input), sha256_of(&self.default_output));
         let skills: Vec<Value> = self
             .skills
             .iter()
@@ -281,14 +290,16 @@ fn binding(named: &str) -> String {
 fn modes(list: Option<&Value>) -> BTreeSet<String> {
     let items = list.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let canonical = items.iter().filter_map(Value::as_str).map(media_type::canonical);
-    canonical.filter(|mode| !mode.is_empty() && mode.len() <= MAX_MODE_BYTES).collect()
+    let distinct: BTreeSet<String> =
+        canonical.filter(|mode| !mode.is_empty() && mode.len() <= MAX_MODE_BYTES).collect();
+    if distinct.len() <= MAX_MODES { distinct } else { distinct.into_iter().take(MAX_MODES).collect() }
 }
 
-/// Hash of a set of modes in which the word `text` and the type `text/plain` are one: that is how the word was meant (A2A issue 879), and an agent that
-/// goes over to the type has not changed what it takes. Other words name no single type, and stay.
-fn modes_sha256(modes: &BTreeSet<String>) -> String {
-    let meant: BTreeSet<&str> =
-        modes.iter().map(|mode| if mode == "text" { "text/plain" } else { mode.as_str() }).collect();
+/// Hash of a set of modes in which the word `text` and the type `text/plain` are one: that is how the word was meant
+/// (A2A issue 879), and an agent that goes over to the type has not changed what it takes. Other words name no single
+/// type, and stay.
+fn modes_sha256<'m>(modes: impl Iterator<Item = &'m str>) -> String {
+    let meant: BTreeSet<&str> = modes.map(|mode| if mode == "text" { "text/plain" } else { mode }).collect();
     canonical::sha256(&json!(meant))
 }
 

@@ -1,10 +1,11 @@
 //! What a card asks of callers, in one model for all dialects.
 //!
-//! In: a card. Out: schemes and requirements such that equal meaning in A2A 0.3 and 1.0 shape, in any order, gives an equal hash. Never keeps
-//! a credential: the `credentials` of a 0.1 card is not read, and of a scheme only what the protocol defines is.
+//! In: a card. Out: schemes and requirements such that equal meaning in A2A 0.3 and 1.0 shape, in any order, gives an
+//! equal hash. Never keeps a credential: the `credentials` of a 0.1 card is not read, and of a scheme only what the
+//! protocol defines is.
 //!
-//! Left out, so that the two shapes that one agent serves agree: descriptions of schemes and scopes, `pkceRequired`, and the device
-//! code flow. A2A 0.3 has no place for the last two, and the SDKs drop them when they serve that shape.
+//! Left out, so that the two shapes that one agent serves agree: descriptions of schemes and scopes, `pkceRequired`,
+//! and the device code flow. A2A 0.3 has no place for the last two, and the SDKs drop them when they serve that shape.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,7 +19,8 @@ type Alternative = BTreeMap<String, BTreeSet<String>>;
 /// Ways to be let in, any of them enough; none where nothing is asked.
 pub type Requirements = BTreeSet<Alternative>;
 
-/// Member names by which A2A 1.0 (and 0.3's REST binding) says what kind a scheme is, and the `type` of A2A 0.2 and 0.3.
+/// Member names by which A2A 1.0 (and 0.3's REST binding) says what kind a scheme is, and the `type` of A2A 0.2 and
+/// 0.3.
 const WRAPPERS: [(&str, &str); 5] = [
     ("apiKeySecurityScheme", "apiKey"),
     ("httpAuthSecurityScheme", "http"),
@@ -48,7 +50,8 @@ impl Security {
         }
         let words = card.get("authentication").and_then(|authentication| authentication.get("schemes"));
         for word in texts(words) {
-            // A word such as `Bearer` names both scheme and requirement; words of HTTP schemes know no case (RFC 9110 11.1).
+            // A word such as `Bearer` names both scheme and requirement; words of HTTP schemes know no case (RFC 9110
+            // 11.1).
             let word = word.to_lowercase();
             security.schemes.insert(word.clone(), json!({ "type": "word" }));
             security.requirements.insert(Alternative::from([(word, BTreeSet::new())]));
@@ -61,8 +64,8 @@ impl Security {
         self.schemes.keys().map(String::as_str)
     }
 
-    /// Hash of schemes and requirements, of the card and of its skills that ask for something of their own. A card that asks for nothing has
-    /// a hash too, the same for all.
+    /// Hash of schemes and requirements, of the card and of its skills that ask for something of their own. A card that
+    /// asks for nothing has a hash too, the same for all.
     pub fn sha256<'a>(&self, skills: impl Iterator<Item = (&'a str, &'a Requirements)>) -> String {
         let of_skills: Vec<Value> = skills
             .filter(|(_, requirements)| !requirements.is_empty())
@@ -76,8 +79,8 @@ impl Security {
     }
 }
 
-/// Requirements of a card or a skill: `security` of A2A 0.2 and 0.3 together with `securityRequirements` of 1.0, which are the same
-/// thing where a body holds both.
+/// Requirements of a card or a skill: `security` of A2A 0.2 and 0.3 together with `securityRequirements` of 1.0, which
+/// are the same thing where a body holds both.
 pub fn requirements_of(holder: &Map<String, Value>) -> Requirements {
     let mut requirements: Requirements = ["security", "securityRequirements"]
         .iter()
@@ -86,7 +89,8 @@ pub fn requirements_of(holder: &Map<String, Value>) -> Requirements {
         .filter_map(Value::as_object)
         .map(alternative)
         .collect();
-    // `[{}]` asks for nothing, as an absent list does; beside others an empty alternative means "or nothing", and counts.
+    // `[{}]` asks for nothing, as an absent list does; beside others an empty alternative means "or nothing", and
+    // counts.
     if requirements.iter().all(Alternative::is_empty) {
         requirements.clear();
     }
@@ -114,7 +118,11 @@ fn alternative(requirement: &Map<String, Value>) -> Alternative {
 
 /// A scheme by its kind and what the kind defines, whichever way it is spelled.
 fn neutral_scheme(scheme: &Value) -> Value {
-    let wrapped = WRAPPERS.iter().find_map(|(wrapper, kind)| Some((*kind, scheme.get(*wrapper)?)));
+    let wrapped = WRAPPERS.iter().find_map(|(wrapper, kind)| {
+        // The JS SDK 1.3.0 serves its inner form of a oneof: {"scheme":{"$case":<wrapper>,"value":{..}}}.
+        let inner = scheme.get("scheme").filter(|inner| text(inner, "$case") == *wrapper);
+        Some((*kind, scheme.get(*wrapper).or_else(|| inner?.get("value"))?))
+    });
     let (kind, members) = wrapped.unwrap_or_else(|| (text(scheme, "type"), scheme));
     let mut neutral = Map::new();
     neutral.insert("type".to_owned(), Value::from(kind));

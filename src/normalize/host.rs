@@ -1,7 +1,7 @@
 //! Where a url points: its scheme and host, and how far that host can be reached from.
 //!
-//! In: urls and addresses as cards and captures spell them. Out: the host without port, its class, and the url without what may
-//! be secret in it. Never resolves a name.
+//! In: urls and addresses as cards and captures spell them. Out: the host without port, its class, and the url without
+//! what may be secret in it. Never resolves a name.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -14,7 +14,8 @@ use crate::tables::{Common, Facts, SigningKeyColumns, SigningKeyRow};
 /// Keys of one set that become facts; rotation needs a few, and a set of thousands is no key set.
 const MAX_KEYS: usize = 256;
 
-/// Whether a document is a key set: `keys` is a list of objects that each name their type. An empty set has no other member.
+/// Whether a document is a key set: `keys` is a list of objects that each name their type. An empty set has no other
+/// member.
 pub fn is_jwks(body: &Value) -> bool {
     let Some(keys) = body.get("keys").and_then(Value::as_array) else { return false };
     if keys.is_empty() {
@@ -39,8 +40,9 @@ pub fn facts(common: Common, url: &str, body: &Value, facts: &mut Facts) {
     }
 }
 
-/// Thumbprint of a public key (RFC 7638 section 3, RFC 8037 section 2): SHA-256 of the members its type requires, in order of name,
-/// base64url. None for a symmetric key, whose required member is the secret, and for a key that lacks a member.
+/// Thumbprint of a public key (RFC 7638 section 3, RFC 8037 section 2): SHA-256 of the members its type requires, in
+/// order of name, base64url. None for a symmetric key, whose required member is the secret, and for a key that lacks a
+/// member.
 fn thumbprint(key: &Map<String, Value>) -> Option<String> {
     let required: &[&str] = match text(key, "kty")? {
         "EC" => &["crv", "kty", "x", "y"],
@@ -98,8 +100,8 @@ mod tests {
 
     #[test]
     fn a_key_on_a_curve_has_the_thumbprint_of_its_four_members() {
-        // Key of the capture jsonrpc, line 84; expected value by `openssl dgst -sha256 -binary | basenc --base64url` over the
-        // four members written out by hand.
+        // Key of the capture jsonrpc, line 84; expected value by `openssl dgst -sha256 -binary | basenc --base64url`
+        // over the four members written out by hand.
         let body = json!({"keys":[{"kty":"EC","crv":"P-256","x":"BnMMgNCUXcRty4O96bxFWytTEUTvBLnWvq9JnmzaEsc",
             "y":"ZviXquExap8aXvkRX6h-zZHu_A85gD3WLC1YmHNau3g","kid":"key-1","use":"sig","alg":"ES256"}]});
         assert_eq!(keys_of(&body), [("key-1".to_owned(), "UslsWAyBE_PKKV22CCjnFTUaJqmDCpSvPw7hlNz74DU".to_owned())]);

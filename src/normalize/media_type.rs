@@ -3,8 +3,8 @@
 //! In: a type as a card, a part or a request spells it. Out: the spelling that everything here compares. Never rejects
 //! one: what is no media type stays as it is, so that a rule can show it.
 
-/// The spelling that is compared: trimmed, lower case, without parameters (RFC 9110 8.3.1 makes type and subtype case-insensitive).
-/// A mode word such as `text` stays a word; `''` stays `''`.
+/// The spelling that is compared: trimmed, lower case, without parameters (RFC 9110 8.3.1 makes type and subtype
+/// case-insensitive). A mode word such as `text` stays a word; `''` stays `''`.
 pub fn canonical(text: &str) -> String {
     let essence = text.split(';').next().unwrap_or_default();
     essence.trim().to_lowercase()

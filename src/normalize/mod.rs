@@ -4,17 +4,202 @@
 //! a class or a length goes on. Judges nothing: it says what was seen.
 
 pub mod aliases;
+mod artifact;
 pub mod canonical;
+#[cfg(test)]
+mod captured;
 pub mod card;
-pub mod card_model;
-pub mod card_security;
-pub(crate) mod credential;
+mod card_model;
+mod card_security;
+mod credential;
+mod document;
+pub mod exchange;
 pub mod fingerprint;
-pub mod host;
-pub(crate) mod json;
+mod host;
+pub mod identity;
+mod json;
 pub mod jwks;
 pub mod media_type;
 pub mod patterns;
-pub(crate) mod place;
+mod place;
 pub mod protocol;
+mod task;
 pub mod telemetry;
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use self::aliases::Aliases;
+use self::document::Documents;
+use self::exchange::Understood;
+use self::patterns::Patterns;
+use self::telemetry::{Context, Telemetry};
+use crate::decode::record::{Exchange, Record};
+use crate::instant::Instant;
+use crate::tables::{ExchangeRow, Facts};
+
+/// What normalising depends on beside the records.
+#[derive(Debug, Clone)]
+pub struct NormalizerSettings {
+    /// Classes of texts and paths to skill ids.
+    pub patterns: Patterns,
+    /// Names of every emitter.
+    pub aliases: Aliases,
+}
+
+impl Default for NormalizerSettings {
+    fn default() -> Self {
+        Self { patterns: Patterns::embedded(), aliases: Aliases::embedded() }
+    }
+}
+
+/// Records to facts. The facts do not depend on the order of records of different sources.
+#[derive(Debug)]
+pub struct Normalizer {
+    settings: NormalizerSettings,
+    facts: Facts,
+    counts: Counts,
+    documents: Documents,
+    telemetry: Telemetry,
+    unsure: Vec<ExchangeRow>,
+    /// Last time seen in each source, for records that have none.
+    clocks: HashMap<Arc<str>, Instant>,
+}
+
+/// How many records of each carrier came, and what became of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Counts {
+    /// HTTP exchanges.
+    pub exchanges: u64,
+    /// JSON documents without a carrier.
+    pub documents: u64,
+    /// Spans.
+    pub spans: u64,
+    /// Log records.
+    pub logs: u64,
+    /// Exchanges and documents that are no A2A: health probes, icons, other protocols.
+    pub not_a2a: u64,
+    /// Answers that stood in a member that no version of the protocol has.
+    pub unknown_wrappers: u64,
+}
+
+/// What normalising yields.
+#[derive(Debug, Clone, Default)]
+pub struct Normalized {
+    /// Rows, identities not yet resolved.
+    pub facts: Facts,
+    /// What became of the records.
+    pub counts: Counts,
+}
+
+impl Default for Normalizer {
+    fn default() -> Self {
+        Self::new(NormalizerSettings::default())
+    }
+}
+
+impl Normalizer {
+    /// A normaliser without records.
+    pub fn new(settings: NormalizerSettings) -> Self {
+        Self {
+            settings,
+            facts: Facts::default(),
+            counts: Counts::default(),
+            documents: Documents::default(),
+            telemetry: Telemetry::default(),
+            unsure: Vec::new(),
+            clocks: HashMap::new(),
+        }
+    }
+
+    /// Takes a record.
+    pub fn record(&mut self, record: Record) {
+        match record {
+            Record::Exchange(exchange) => self.exchange(*exchange),
+            Record::Document(document) => {
+                self.counts.documents += 1;
+                let mut document = *document;
+                let source = document.origin.source.clone();
+                document.at = Some(self.time(&source, document.at.or_else(|| document::time_inside(&document.value))));
+                let done = self.documents.take(document, &self.settings.patterns, &mut self.facts);
+                self.count(done);
+            }
+            Record::Span(span) => {
+                self.counts.spans += 1;
+                let context = Context { aliases: &self.settings.aliases, patterns: &self.settings.patterns };
+                if let Some(taped) = self.telemetry.span(&span, &context) {
+                    self.exchange(*taped);
+                }
+            }
+            Record::Log(mut log) => {
+                self.counts.logs += 1;
+                // Console logs may have no time of their own.
+                log.at = Some(self.time(&log.origin.source.clone(), log.at));
+                let context = Context { aliases: &self.settings.aliases, patterns: &self.settings.patterns };
+                for taped in self.telemetry.log(&log, &context, &mut self.facts) {
+                    self.exchange(taped);
+                }
+            }
+        }
+    }
+
+    fn exchange(&mut self, mut exchange: Exchange) {
+        self.counts.exchanges += 1;
+        // A HAR writes 0 for no response.
+        exchange.status = exchange.status.filter(|status| *status != 0);
+        let source = exchange.origin.source.clone();
+        let known = exchange.started_at.or(exchange.ended_at);
+        let at = self.time(&source, known);
+        if known.is_none() {
+            exchange.started_at = Some(at);
+        }
+        let done = exchange::facts(&exchange, &self.settings.patterns, &mut self.facts);
+        self.count(done);
+    }
+
+    /// The time given, else the last one seen in the source, else the epoch.
+    fn time(&mut self, source: &Arc<str>, given: Option<Instant>) -> Instant {
+        match given {
+            Some(at) => {
+                self.clocks.insert(source.clone(), at);
+                at
+            }
+            None => self.clocks.get(source).copied().unwrap_or_default(),
+        }
+    }
+
+    fn count(&mut self, done: Understood) {
+        match done {
+            Understood::A2a { unknown_wrapper } => self.counts.unknown_wrappers += u64::from(unknown_wrapper),
+            Understood::Unsure(row) => self.unsure.push(*row),
+            Understood::NotA2a => self.counts.not_a2a += 1,
+        }
+    }
+
+    /// The facts of all records taken.
+    pub fn finish(mut self) -> Normalized {
+        let documents = std::mem::take(&mut self.documents);
+        for done in documents.finish(&self.settings.patterns, &mut self.facts) {
+            self.count(done);
+        }
+        let spoken: HashSet<String> = self.facts.exchanges.iter().map(address).collect();
+        for row in std::mem::take(&mut self.unsure) {
+            if spoken.contains(&address(&row)) {
+                self.facts.push_exchange(row);
+            } else {
+                self.counts.not_a2a += 1;
+            }
+        }
+        let context = Context { aliases: &self.settings.aliases, patterns: &self.settings.patterns };
+        self.telemetry.finish(&context, &mut self.facts);
+        Normalized { facts: self.facts, counts: self.counts }
+    }
+}
+
+/// What a call was addressed to: the agent, else the source that it was read from.
+fn address(row: &ExchangeRow) -> String {
+    match row.common.agent_ref.as_str() {
+        "" => format!("source {}", row.common.source),
+        agent => agent.to_owned(),
+    }
+}

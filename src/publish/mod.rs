@@ -1,3 +1,11 @@
 //! Findings to the outside: text for people, JSON for programs.
 //!
-//! In: `findings`. Out: bytes. Knows no table and no rule.
+//! In: a [`crate::findings::Report`]. Out: text. Sees no table, no rule, no clock and no terminal: the caller says how wide
+//! the page is, and strips colours where they are not wanted.
+
+pub mod diagnosis;
+pub mod json;
+#[cfg(test)]
+mod samples;
+pub mod table;
+mod words;

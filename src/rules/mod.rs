@@ -1,3 +1,48 @@
 //! The rule corpus: read, checked, planned and evaluated over fact batches.
 //!
 //! In: SQL files and Arrow batches. Out: findings and coverage. All judgement is in the SQL; none is here.
+
+mod problem;
+mod source;
+
+mod header;
+mod params;
+mod template;
+
+mod corpus;
+mod query;
+
+mod check;
+mod columns;
+mod ordering;
+mod shape;
+mod subset;
+mod typed;
+
+mod evaluate;
+mod plan;
+mod stack;
+
+mod as_of;
+mod cell;
+mod evidence;
+mod export;
+mod generations;
+mod needs;
+mod rows;
+
+pub use as_of::{AsOf, select};
+pub use check::check;
+pub use corpus::{Corpus, CorpusError, Rule, View};
+pub use evaluate::{Engine, EngineError, Evaluation, Limits, Overrides, Rows, RuleFailure};
+pub use export::{ExportError, export};
+pub use header::{Mark, RuleHeader, Status, Suspect, ViewHeader};
+pub use needs::{Need, coverage};
+pub use params::{Param, Params};
+pub use problem::Problem;
+pub use query::Query;
+pub use source::{SECTIONS, Section};
+pub use template::Template;
+
+#[cfg(test)]
+mod tests;

@@ -28,8 +28,6 @@ pub trait ColumnKind {
 
 /// Text that is never null: `''` where a value is unknown, so that joins and groupings need no null handling.
 pub struct Key;
-/// Text that may be null.
-pub struct Text;
 /// An instant that is always known.
 pub struct Moment;
 /// An instant that may be null.
@@ -61,21 +59,6 @@ impl ColumnKind for Key {
     }
     fn hash(cell: &String, into: &mut Sha256) {
         hash_text(cell, into);
-    }
-}
-
-impl ColumnKind for Text {
-    type Cell = Option<String>;
-    const NULLABLE: bool = true;
-    fn data_type() -> DataType {
-        DataType::Utf8View
-    }
-    fn array<'a>(cells: impl Iterator<Item = &'a Option<String>>) -> ArrayRef {
-        Arc::new(StringViewArray::from_iter(cells.map(Option::as_deref)))
-    }
-    fn hash(cell: &Option<String>, into: &mut Sha256) {
-        hash_presence(cell.is_some(), into);
-        hash_text(cell.as_deref().unwrap_or_default(), into);
     }
 }
 

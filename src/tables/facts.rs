@@ -6,9 +6,10 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 
+use super::declare::Table;
 use super::schema::{
     ArtifactPartRow, CardEndpointRow, CardRow, CardSkillRow, Common, ExchangeRow, PolicyChangeRow, PushDeliveryRow,
-    SigningKeyRow, Table, TaskEventRow,
+    SigningKeyRow, TaskEventRow,
 };
 
 macro_rules! facts {

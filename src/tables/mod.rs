@@ -3,8 +3,10 @@
 //! In: rows from `normalize`. Out: Arrow batches for `rules`. Judges nothing.
 
 mod column;
+mod declare;
 mod facts;
 mod schema;
 
+pub use declare::Table;
 pub use facts::Facts;
 pub use schema::*;

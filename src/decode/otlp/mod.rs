@@ -11,8 +11,6 @@ mod assemble;
 mod lenient;
 mod wire;
 
-use serde_json::Value;
-
 use super::exchange;
 use super::record::{LogRecord, Origin, Record, Reject, RejectReason, Sink};
 
@@ -26,11 +24,7 @@ pub(in crate::decode) fn deliver_log(log: LogRecord, sink: &mut dyn Sink) {
         sink.record(Record::Log(Box::new(log)));
         return;
     }
-    let parsed = match log.body.as_str() {
-        Some(text) => serde_json::from_str::<Value>(text).ok(),
-        None => Some(log.body),
-    };
-    let Some(mut exchange) = parsed.and_then(|body| exchange::from_value(&body, &log.origin)) else {
+    let Some(mut exchange) = exchange::from_value(log.body, &log.origin, sink) else {
         reject(sink, &log.origin, RejectReason::UnknownShape, "the body of an a2a.exchange event is no exchange");
         return;
     };

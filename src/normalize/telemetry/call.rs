@@ -7,19 +7,20 @@ use std::collections::HashSet;
 
 use crate::decode::record::Observer;
 use crate::normalize::aliases::{Aliases, PathCall};
-use crate::normalize::card::{self, CardLook};
-use crate::normalize::place::without_port;
+use crate::normalize::card;
 use crate::normalize::protocol::operation::{Dialect, Operation};
 use crate::normalize::protocol::state;
-use crate::tables::{Common, ExchangeColumns, ExchangeRow, Facts, TaskEventColumns, TaskEventRow};
+use crate::tables::{Common, ExchangeColumns, ExchangeRow, Facts};
 
 use super::Context;
 use super::delivery::Deliveries;
 use super::failure::{Circumstances, Failure};
 use super::http::Http;
+use super::look::push_look;
 use super::node::{Node, Side};
 use super::row::{call_id, first, service_ref};
 use super::sentence::Notes;
+use super::state::{End, push_executor_ends, task_event};
 use super::statement::Statement;
 use super::trace::Call;
 
@@ -40,14 +41,18 @@ pub(super) fn facts(
     let mut ends = Vec::new();
     for (index, view) in views.iter().enumerate() {
         let Some(view) = view else { continue };
-        if let Some(http) = view.first.http().filter(|http| card::is_card_path(&http.path)) {
-            push_look(view, http, facts);
-        }
         let other = view.counterpart.and_then(|other| views.get(other)?.as_ref());
+        if let Some(http) = view.first.http().filter(|http| http.method == "GET" && card::is_card_path(&http.path)) {
+            push_look(view.first, http, other.and_then(|other| other.first.http()), facts);
+        }
         if !view.is_call(other, &bases) {
             deliveries.consider(index);
         } else if view.on_wire || view.spoke || view.stands_alone(&on_wire) {
             ends.extend(push_call(view, other, context, facts));
+            let agent_ref = view.agent_ref(other, context.aliases);
+            calls.get(index).into_iter().flat_map(|call| &call.nodes).for_each(|node| {
+                deliveries.called(*node, agent_ref.clone());
+            });
         }
     }
     push_executor_ends(nodes, &ends, facts);
@@ -184,24 +189,35 @@ impl<'a> View<'a> {
         })
     }
 
-    fn common(&self, aliases: &Aliases) -> Common {
+    /// The agent called. It is known by where its callers reach it; a server knows only where it listens.
+    fn agent_ref(&self, other: Option<&Self>, aliases: &Aliases) -> String {
         let node = self.first;
-        let url = node.http().map(|http| http.interface(aliases)).unwrap_or_default();
+        let url = |view: &Self| view.first.http().map(|http| http.interface(aliases)).unwrap_or_default();
+        let reached = || other.map(url).unwrap_or_default();
         let host = if node.server.is_empty() { String::new() } else { format!("//{}", node.server) };
         let name =
             if self.said.agent_name.is_empty() { String::new() } else { format!("name:{}", self.said.agent_name) };
-        let service = if node.side == Side::Server { service_ref(&node.seen.service) } else { String::new() };
+        let said = self.said.agent_url.clone();
+        match node.side {
+            Side::Client => first([url(self), said, host, name]),
+            Side::Server => first([reached(), url(self), said, name, host, service_ref(&node.seen.service)]),
+            Side::Gateway | Side::Inside => first([reached(), said, url(self), host, name]),
+        }
+    }
+
+    fn common(&self, other: Option<&Self>, aliases: &Aliases) -> Common {
+        let node = self.first;
         let caller = match node.side {
             Side::Client => node.seen.service.clone(),
             _ => node.http().map(|http| http.client_address.clone()).unwrap_or_default(),
         };
-        let mut common = node.seen.common(self.observer());
+        let mut common = node.seen.of_span(self.observer());
         common.call_id = call_id(match node.side {
             Side::Client if self.on_wire || self.spoke => &node.seen.span_id,
             Side::Client => "",
             _ => &node.parent,
         });
-        common.agent_ref = first([url, self.said.agent_url.clone(), host, name, service]);
+        common.agent_ref = self.agent_ref(other, aliases);
         common.client_ref = first([self.said.client.clone(), caller]);
         common.tenant.clone_from(&self.said.tenant);
         common.principal.clone_from(&self.said.principal);
@@ -237,17 +253,11 @@ fn path_base(node: &Node, path: &PathCall) -> String {
     format!("{root}{}", path.base)
 }
 
-/// The end of a task that a call's answer told.
-struct End {
-    task_id: String,
-    state: &'static str,
-}
-
 fn push_call(view: &View<'_>, other: Option<&View<'_>>, context: &Context<'_>, facts: &mut Facts) -> Option<End> {
     let failure = view.failure_of_call(other);
-    let common = view.common(context.aliases);
+    let common = view.common(other, context.aliases);
     let own = columns(view, other, failure.as_ref());
-    let event = task_event(view, &common, &own, failure.as_ref());
+    let event = task_event(view.first, &view.said, &common, &own);
     facts.push_exchange(ExchangeRow { common, own });
     let event = event?;
     let end = End { task_id: event.own.task_id.clone(), state: state::canonical(&event.own.state) };
@@ -357,101 +367,4 @@ fn reply_kind(said: &Statement, failed: bool, answered: bool) -> String {
 fn streaming(said: &Statement, http: Option<&Http>, operation: Option<Operation>, failed: bool) -> Option<bool> {
     let told = said.streaming.or_else(|| http.and_then(|http| http.event_stream));
     told.or_else(|| operation.map(|operation| operation.streams() && !failed))
-}
-
-/// The state that the answer told, at the end of the call.
-fn task_event(
-    view: &View<'_>,
-    common: &Common,
-    exchange: &ExchangeColumns,
-    failure: Option<&Failure>,
-) -> Option<TaskEventRow> {
-    let said = &view.said;
-    if said.state_raw.is_empty() || said.task_id.is_empty() {
-        return None;
-    }
-    let mut common = common.clone();
-    common.observed_at = view.first.end();
-    if said.local {
-        common.observer = Observer::Client.as_str().to_owned();
-    }
-    Some(TaskEventRow {
-        common,
-        own: TaskEventColumns {
-            task_id: said.task_id.clone(),
-            context_id: said.context_id.clone(),
-            skill_id: said.skill_id.clone(),
-            state: state::canonical(&said.state_raw).to_owned(),
-            state_raw: said.state_raw.clone(),
-            reason_class: failure.map(|failure| failure.class.clone()).unwrap_or_default(),
-            origin: if said.local { "local" } else { "span" }.to_owned(),
-            operation: exchange.operation.clone(),
-            server_address: exchange.server_address.clone(),
-            ..TaskEventColumns::default()
-        },
-    })
-}
-
-/// States of tasks in spans that are no call: a server's executor says how its run ended, a client what it made of it.
-/// An executor whose task another call ended first (a cancel) is overruled by the store, so where a call on its
-/// task told another end, the executor's is none.
-fn push_executor_ends(nodes: &[Node], ends: &[End], facts: &mut Facts) {
-    let told: HashSet<(&str, &str)> = ends.iter().map(|end| (end.task_id.as_str(), end.state)).collect();
-    let tasks: HashSet<&str> = ends.iter().map(|end| end.task_id.as_str()).collect();
-    for node in nodes.iter().filter(|node| node.side == Side::Inside) {
-        let Some(said) = node.statement.as_deref() else { continue };
-        if said.task_id.is_empty() || said.state_raw.is_empty() {
-            continue;
-        }
-        let word = state::canonical(&said.state_raw);
-        let overruled = tasks.contains(said.task_id.as_str()) && !told.contains(&(said.task_id.as_str(), word));
-        if overruled && !said.local {
-            continue;
-        }
-        let observer = if said.local { Observer::Client } else { said.observer.unwrap_or(Observer::Server) };
-        let mut common = node.seen.common(observer);
-        common.observed_at = node.end();
-        let name = if said.agent_name.is_empty() { String::new() } else { format!("name:{}", said.agent_name) };
-        let service = if observer == Observer::Server { service_ref(&node.seen.service) } else { String::new() };
-        common.agent_ref = first([said.agent_url.clone(), name, service]);
-        if observer == Observer::Client {
-            common.client_ref = first([said.client.clone(), without_port(&node.seen.service).to_owned()]);
-        }
-        facts.push_task_event(TaskEventRow {
-            common,
-            own: TaskEventColumns {
-                task_id: said.task_id.clone(),
-                context_id: said.context_id.clone(),
-                skill_id: said.skill_id.clone(),
-                state: word.to_owned(),
-                state_raw: said.state_raw.clone(),
-                reason_class: node.failure.as_ref().map(|failure| failure.class.clone()).unwrap_or_default(),
-                origin: if said.local { "local" } else { "span" }.to_owned(),
-                ..TaskEventColumns::default()
-            },
-        });
-    }
-}
-
-/// A look at a card whose body no span holds.
-fn push_look(view: &View<'_>, http: &Http, facts: &mut Facts) {
-    let node = view.first;
-    if http.method != "GET" {
-        return;
-    }
-    let mut common = node.seen.common(view.observer());
-    common.call_id = call_id(if node.side == Side::Client { &node.seen.span_id } else { &node.parent });
-    common.agent_ref.clone_from(&http.url);
-    common.client_ref = if node.side == Side::Client { node.seen.service.clone() } else { http.client_address.clone() };
-    let look = CardLook {
-        common,
-        url: &http.url,
-        origin: "fetch",
-        http_status: http.status.and_then(|status| u16::try_from(status).ok()),
-        headers: &http.headers,
-        extended: card::is_extended_card_path(&http.path),
-        body: None,
-        raw: None,
-    };
-    card::facts(&look, facts);
 }

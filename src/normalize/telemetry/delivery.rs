@@ -6,22 +6,19 @@
 
 use std::collections::{HashMap, HashSet};
 
-use url::Url;
-
 use crate::decode::record::Observer;
 use crate::instant::Instant;
 use crate::normalize::aliases::Aliases;
 use crate::tables::{Facts, PushDeliveryColumns, PushDeliveryRow};
 
 use super::Context;
+use super::hook::{Hooks, is_same_hook};
 use super::http::Http;
 use super::node::{Node, Side};
 use super::row::{Seen, call_id, service_ref};
 use super::sentence::{CLOSE_NANOS, MAX_NEIGHBOURS, Notes, SLACK_NANOS};
 use super::trace::Call;
 
-/// What emitters write in place of a path that they do not tell.
-const REDACTED: &str = "/REDACTED";
 /// Steps up a trace to the call that a delivery belongs to.
 const MAX_STEPS: usize = 32;
 
@@ -58,6 +55,8 @@ pub(super) struct Deliveries<'a> {
     traces: HashSet<&'a str>,
     /// Calls that are no A2A calls.
     considered: Vec<usize>,
+    /// Nodes of A2A calls -> the agent called.
+    called: HashMap<usize, String>,
     aliases: &'a Aliases,
 }
 
@@ -86,6 +85,7 @@ impl<'a> Deliveries<'a> {
             agents: nodes.iter().filter(answers).map(|node| node.seen.service.as_str()).collect(),
             traces: nodes.iter().filter(answers).map(|node| node.seen.trace_id.as_str()).collect(),
             considered: Vec::new(),
+            called: HashMap::new(),
             aliases: context.aliases,
         }
     }
@@ -93,6 +93,11 @@ impl<'a> Deliveries<'a> {
     /// Takes note of a call that is no A2A call.
     pub(super) fn consider(&mut self, call: usize) {
         self.considered.push(call);
+    }
+
+    /// Takes note of the agent that a call's span is about.
+    pub(super) fn called(&mut self, node: usize, agent_ref: String) {
+        self.called.insert(node, agent_ref);
     }
 
     /// Adds the rows.
@@ -168,7 +173,8 @@ impl<'a> Deliveries<'a> {
     fn is_sent(&self, index: usize, node: &Node, http: &Http, hooks: &Hooks) -> bool {
         hooks.knows(&http.url)
             || (self.agents.contains(node.seen.service.as_str())
-                && (self.above(index).any(|above| above.delivers) || self.aliases.is_webhook_path(&http.path)))
+                && (self.above(index).any(|above| self.nodes.get(above).is_some_and(|node| node.delivers))
+                    || self.aliases.is_webhook_path(&http.path)))
     }
 
     fn end(&self, node: usize) -> Instant {
@@ -176,7 +182,7 @@ impl<'a> Deliveries<'a> {
     }
 
     /// Spans of the same service above a span, innermost first.
-    fn above(&self, index: usize) -> impl Iterator<Item = &'a Node> {
+    fn above(&self, index: usize) -> impl Iterator<Item = usize> {
         let service = self.nodes.get(index).map(|node| node.seen.service.as_str());
         let up = |index: &usize| {
             let node = self.nodes.get(*index)?;
@@ -184,8 +190,7 @@ impl<'a> Deliveries<'a> {
         };
         std::iter::successors(up(&index), up)
             .take(MAX_STEPS)
-            .filter_map(|index| self.nodes.get(index))
-            .take_while(move |node| Some(node.seen.service.as_str()) == service)
+            .take_while(move |index| self.nodes.get(*index).map(|node| node.seen.service.as_str()) == service)
     }
 
     /// Gives each sentence to the request that it is about: of the same service, made by the span that wrote the
@@ -252,7 +257,7 @@ impl<'a> Deliveries<'a> {
         let node = self.nodes.get(shown.node)?;
         let http = node.http()?;
         let observer = if node.side == Side::Client { Observer::Server } else { Observer::Receiver };
-        let mut common = node.seen.common(observer);
+        let mut common = node.seen.of_span(observer);
         common.call_id.clone_from(&shown.call_id);
         let sender = match observer {
             Observer::Server => Some(shown.node),
@@ -285,76 +290,10 @@ impl<'a> Deliveries<'a> {
 
     /// The agent that sent a delivery: as it was called in the same trace, else by its service's name.
     fn agent_of(&self, sender: usize) -> String {
-        let called = self.above(sender).filter(|node| node.side == Side::Server).find_map(|node| {
-            let url = node.http().map(|http| http.interface(self.aliases)).filter(|url| !url.is_empty());
-            let host = || (!node.server.is_empty()).then(|| format!("//{}", node.server));
-            url.or_else(host)
-        });
-        called.unwrap_or_else(|| {
+        self.above(sender).find_map(|above| self.called.get(&above).cloned()).unwrap_or_else(|| {
             service_ref(self.nodes.get(sender).map(|node| node.seen.service.as_str()).unwrap_or_default())
         })
     }
-}
-
-/// Urls of webhooks that configs, bodies and sentences name.
-struct Hooks {
-    urls: HashSet<String>,
-    /// The only url under a host, for emitters that do not tell the path; none if there are several.
-    by_host: HashMap<String, Option<String>>,
-    /// Hosts that sentences name without a path.
-    hosts: HashSet<String>,
-}
-
-impl Hooks {
-    fn new(notes: &Notes, facts: &Facts) -> Self {
-        let configured = facts.exchanges.iter().map(|row| &row.own.push_url);
-        let delivered = facts.push_deliveries.iter().map(|row| &row.own.url);
-        let noted = notes.deliveries.iter().chain(&notes.receipts).map(|note| &note.url);
-        let mut hooks = Self { urls: HashSet::new(), by_host: HashMap::new(), hosts: HashSet::new() };
-        for url in configured.chain(delivered).chain(noted).filter(|url| !url.is_empty()) {
-            let host = host_of(url);
-            if is_whole(url) {
-                hooks.urls.insert(url.clone());
-                let only = hooks.by_host.entry(host).or_insert_with(|| Some(url.clone()));
-                if only.as_ref().is_some_and(|known| known != url) {
-                    *only = None;
-                }
-            } else {
-                hooks.hosts.insert(host);
-            }
-        }
-        hooks
-    }
-
-    fn knows(&self, url: &str) -> bool {
-        let host = || host_of(url);
-        self.urls.contains(url)
-            || (!is_whole(url) && (self.hosts.contains(&host()) || self.by_host.contains_key(&host())))
-    }
-
-    /// The whole url where the path was left out and only one is known.
-    fn full(&self, url: &str) -> String {
-        let only = if is_whole(url) { None } else { self.by_host.get(&host_of(url)).cloned().flatten() };
-        only.unwrap_or_else(|| url.to_owned())
-    }
-}
-
-/// Whether a url tells its path.
-fn is_whole(url: &str) -> bool {
-    let path = url.split_once("://").and_then(|(_, rest)| rest.find('/').and_then(|at| rest.get(at..))).unwrap_or("/");
-    path != "/" && path != REDACTED
-}
-
-/// `http://host:port`.
-fn host_of(url: &str) -> String {
-    match Url::parse(url) {
-        Ok(parsed) => parsed.origin().ascii_serialization(),
-        Err(_) => url.to_owned(),
-    }
-}
-
-fn is_same_hook(a: &str, b: &str) -> bool {
-    a == b || b.is_empty() || ((!is_whole(a) || !is_whole(b)) && host_of(a) == host_of(b))
 }
 
 /// The task of a trace, where the calls in it are about one.
@@ -408,7 +347,7 @@ impl Taped {
 
 /// A delivery that only a log tells of.
 fn note_row(note: &Note, status_before: Option<i64>, call: String, hooks: &Hooks) -> PushDeliveryRow {
-    let mut common = note.seen.common(note.observer);
+    let mut common = note.seen.of_record(note.observer);
     common.call_id = call;
     common.agent_ref = match note.observer {
         _ if !note.agent_ref.is_empty() => note.agent_ref.clone(),

@@ -205,7 +205,7 @@ impl Reader<'_> {
     }
 
     fn card(&self, url: &str, body: Option<Value>, http_status: Option<u16>, facts: &mut Facts) {
-        let mut common = self.seen.common(Observer::Client);
+        let mut common = self.seen.of_record(Observer::Client);
         url.clone_into(&mut common.agent_ref);
         common.client_ref.clone_from(&self.seen.service);
         let look = CardLook {
@@ -227,7 +227,7 @@ impl Reader<'_> {
         if task_id.is_empty() {
             return;
         }
-        let common = Common { agent_ref: service_ref(&self.seen.service), ..self.seen.common(Observer::Server) };
+        let common = Common { agent_ref: service_ref(&self.seen.service), ..self.seen.of_record(Observer::Server) };
         facts.push_task_event(TaskEventRow {
             common,
             own: TaskEventColumns {

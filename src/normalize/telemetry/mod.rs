@@ -8,12 +8,15 @@ mod body;
 mod call;
 mod delivery;
 mod failure;
+mod hook;
 mod http;
 mod log;
+mod look;
 mod node;
 mod own_event;
 mod row;
 mod sentence;
+mod state;
 mod statement;
 mod trace;
 

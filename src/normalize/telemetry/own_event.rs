@@ -69,7 +69,7 @@ fn common(reader: &Reader<'_>, statement: &Statement, with_url: bool) -> Common 
     // A client's service is no agent; its task tells the agent.
     let own = if observer == Observer::Server { service_ref(service) } else { String::new() };
     let caller = if observer == Observer::Client { service.clone() } else { String::new() };
-    let mut common = reader.seen.common(observer);
+    let mut common = reader.seen.of_record(observer);
     common.agent_ref = first([url, statement.agent_url.clone(), host, name, own]);
     common.client_ref = first([statement.client.clone(), caller]);
     common.tenant.clone_from(&statement.tenant);

@@ -31,15 +31,21 @@ impl Seen {
         })
     }
 
-    /// Columns of a fact. The service is the tap.
-    pub(super) fn common(&self, observer: Observer) -> Common {
+    /// Columns of a fact from a span. The service is the tap.
+    pub(super) fn of_span(&self, observer: Observer) -> Common {
+        let record_id = format!("span/{}/{}", self.trace_id, self.span_id);
+        Common { record_id, ..self.common(observer) }
+    }
+
+    /// Columns of a fact from a log record. Its span is the one that was active, and may hold several.
+    pub(super) fn of_record(&self, observer: Observer) -> Common {
+        let record_id = format!("log/{}:{}", self.origin.source, self.origin.position);
+        Common { record_id, ..self.common(observer) }
+    }
+
+    fn common(&self, observer: Observer) -> Common {
         let (source, position) = (self.origin.source.to_string(), self.origin.position.to_string());
-        let record_id = match self.span_id.as_str() {
-            "" => format!("{source}:{position}"),
-            span_id => format!("{}:{span_id}", self.trace_id),
-        };
         Common {
-            record_id,
             observed_at: self.at,
             observer: observer.as_str().to_owned(),
             observer_name: self.service.clone(),

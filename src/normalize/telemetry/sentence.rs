@@ -165,7 +165,7 @@ fn taped_calls(facts: &Facts) -> HashMap<String, Option<String>> {
 }
 
 fn refused_call(call: &ErrorNote, caller: Option<&Option<String>>) -> ExchangeRow {
-    let mut common = call.seen.common(Observer::Server);
+    let mut common = call.seen.of_record(Observer::Server);
     common.call_id = caller.cloned().flatten().map(|span| call_id(&span)).unwrap_or_default();
     common.agent_ref = service_ref(&call.seen.service);
     let failure = &call.failure;
@@ -209,7 +209,7 @@ fn card_lines(nodes: &[Node], notes: &Notes, facts: &mut Facts) {
         if (second - 1..=second + 1).any(|near| told.contains(&(service, url, near))) {
             continue;
         }
-        let mut common = line.seen.common(Observer::Client);
+        let mut common = line.seen.of_record(Observer::Client);
         common.agent_ref.clone_from(&line.url);
         common.client_ref.clone_from(&line.seen.service);
         let look = CardLook {

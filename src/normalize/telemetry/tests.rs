@@ -41,7 +41,7 @@ fn records(files: &[&str]) -> Vec<Record> {
 
 /// Facts of records, added to those of taped exchanges.
 fn facts_with(records: &[Record], mut facts: Facts) -> Facts {
-    let (aliases, patterns) = (Aliases::embedded().unwrap(), Patterns::embedded());
+    let (aliases, patterns) = (Aliases::embedded(), Patterns::embedded());
     let context = Context { aliases: &aliases, patterns: &patterns };
     let mut telemetry = Telemetry::default();
     for record in records {

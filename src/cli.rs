@@ -1,0 +1,155 @@
+//! Argument types: what can be typed on the command line.
+//!
+//! In: the process's arguments and `A2A_DRIFT_*` variables. Out: [`Cli`]. Holds no default that a configuration file may
+//! set: an option that was not given is `None`, and `config` decides.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
+
+use crate::config::{FailOn, Format};
+use crate::instant::Instant;
+
+/// Find where what A2A agents advertise, what they do and what their callers believe have drifted apart.
+#[derive(Debug, Parser)]
+#[command(
+    name = "a2a-drift",
+    version,
+    max_term_width = 100,
+    after_help = "Exit codes: 0 nothing at or above --fail-on, 1 findings, 2 could not judge."
+)]
+pub struct Cli {
+    /// Options of every command.
+    #[command(flatten)]
+    pub global: Global,
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Options of every command.
+#[derive(Debug, Args)]
+pub struct Global {
+    /// Configuration file (TOML); flags and A2A_DRIFT_* variables win over it
+    #[arg(
+        long,
+        global = true,
+        value_name = "FILE",
+        env = "A2A_DRIFT_CONFIG",
+        hide_env_values = true,
+        help_heading = "Global options"
+    )]
+    pub config: Option<PathBuf>,
+    /// Read rules, views and word lists from this folder instead of the built-in ones
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "A2A_DRIFT_QUERIES",
+        hide_env_values = true,
+        help_heading = "Global options"
+    )]
+    pub queries: Option<PathBuf>,
+    /// Show every finding in full and log more; twice for debugging
+    #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "quiet", help_heading = "Global options")]
+    pub verbose: u8,
+    /// Print the verdict and the findings only
+    #[arg(short, long, global = true, help_heading = "Global options")]
+    pub quiet: bool,
+    /// Form of the program's own log on standard error
+    #[arg(
+        long,
+        global = true,
+        value_name = "FORM",
+        env = "A2A_DRIFT_LOG_FORMAT",
+        hide_env_values = true,
+        default_value = "text",
+        help_heading = "Global options"
+    )]
+    pub log_format: LogFormat,
+}
+
+/// Form of the program's own log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LogFormat {
+    /// Lines for people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Judge captures and logs: what has drifted, since when, whose fault, what to do
+    Analyze(Analyze),
+    /// List, show and check the rules
+    #[command(subcommand)]
+    Rules(Rules),
+}
+
+/// Options of `analyze`.
+#[derive(Debug, Args)]
+pub struct Analyze {
+    /// Files, folders, globs, or `-` for standard input. Formats are recognised by content: HTTP exchanges as NDJSON, HAR,
+    /// OTLP traces and logs (protobuf, JSON), JSON logs, agent cards; gzip and zstd
+    #[arg(value_name = "PATH", required_unless_present = "print_schema")]
+    pub paths: Vec<String>,
+    /// Form of the result [default: table]
+    #[arg(long, value_name = "FORM", env = "A2A_DRIFT_FORMAT", hide_env_values = true)]
+    pub format: Option<Format>,
+    /// Exit with 1 from this severity on [default: warning]
+    #[arg(long, value_name = "SEVERITY", env = "A2A_DRIFT_FAIL_ON", hide_env_values = true)]
+    pub fail_on: Option<FailOn>,
+    /// Evaluate only this rule; may be given several times
+    #[arg(long = "rule", value_name = "ID", env = "A2A_DRIFT_RULE", hide_env_values = true, value_delimiter = ',')]
+    pub rules: Vec<String>,
+    /// Show findings as they stood at this instant, such as 2026-11-30T06:15:00Z [default: each agent's last fact]
+    #[arg(long, value_name = "RFC3339", env = "A2A_DRIFT_AS_OF", hide_env_values = true, value_parser = parse_instant)]
+    pub as_of: Option<Instant>,
+    /// Print the JSON Schema of `--format json` and stop
+    #[arg(long)]
+    pub print_schema: bool,
+}
+
+/// What to do with the rules.
+#[derive(Debug, Subcommand)]
+pub enum Rules {
+    /// One line a rule: category, id, severity, title
+    List,
+    /// A rule's header, runbook and query
+    Show {
+        /// The rule
+        #[arg(value_name = "ID")]
+        id: String,
+    },
+    /// Look for mistakes in a folder of rules and views; print them as `path:line:column: message`
+    Check {
+        /// The folder [default: --queries, else the built-in rules]
+        #[arg(value_name = "DIR")]
+        dir: Option<PathBuf>,
+    },
+}
+
+fn parse_instant(text: &str) -> Result<Instant, &'static str> {
+    Instant::parse_rfc3339(text).ok_or("expected an RFC 3339 time such as 2026-11-30T06:15:00Z")
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_argument_types_do_not_contradict_each_other() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn rules_may_be_repeated_or_separated_by_commas() {
+        let cli = Cli::try_parse_from(["a2a-drift", "analyze", "x", "--rule", "a,b", "--rule", "c"]).unwrap();
+        let Command::Analyze(analyze) = cli.command else { panic!("not analyze") };
+        assert_eq!(analyze.rules, ["a", "b", "c"]);
+    }
+}

@@ -1,0 +1,172 @@
+//! Taking in what `decode` delivers, with an account of what was understood.
+//!
+//! In: records and rejects of one source after another. Out: records to the normalizer, and the account that the report
+//! shows. Keeps the first reject of each reason, not all.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::config::ObserverBySource;
+use crate::decode::record::{Attributes, Observer, Record, Reject, RejectReason, Sink};
+use crate::findings::{Intake, RejectCount, SourceIntake};
+use crate::normalize::Normalizer;
+
+/// Takes what `decode` delivers of one source: records go on to the normalizer, everything is counted.
+pub(super) struct Gathering<'a> {
+    normalizer: &'a mut Normalizer,
+    account: &'a mut Account,
+    /// Who taped the source, by the configuration.
+    tap: Option<&'a ObserverBySource>,
+}
+
+/// What was read so far.
+#[derive(Debug, Default)]
+pub(super) struct Account {
+    sources: Vec<SourceIntake>,
+    rejects: BTreeMap<RejectReason, RejectCount>,
+}
+
+impl<'a> Gathering<'a> {
+    /// Begins with a source.
+    pub(super) fn of(
+        name: &Arc<str>,
+        observers: &'a [ObserverBySource],
+        normalizer: &'a mut Normalizer,
+        account: &'a mut Account,
+    ) -> Self {
+        let fits = |tap: &&ObserverBySource| glob::Pattern::new(&tap.source).is_ok_and(|glob| glob.matches(name));
+        account.sources.push(SourceIntake { name: name.to_string(), ..SourceIntake::default() });
+        Self { normalizer, account, tap: observers.iter().find(fits) }
+    }
+}
+
+impl ObserverBySource {
+    /// Says in a record who taped it: a user knows that better than the format does. Webhook calls stay with whom they
+    /// are, since their observer follows from who received them.
+    fn mark(&self, record: &mut Record) {
+        match record {
+            Record::Exchange(exchange) if exchange.leg != "webhook" => {
+                exchange.observer = Observer::parse(self.observer.as_str());
+                if !self.name.is_empty() {
+                    exchange.observer_name.clone_from(&self.name);
+                }
+            }
+            Record::Span(span) => self.mark_attributes(&mut span.attributes),
+            Record::Log(log) => self.mark_attributes(&mut log.attributes),
+            Record::Exchange(_) | Record::Document(_) => {}
+        }
+    }
+
+    /// As own events say it; what they say themselves stands.
+    fn mark_attributes(&self, attributes: &mut Attributes) {
+        for (key, value) in [("a2a.observer", self.observer.as_str()), ("a2a.observer.name", &self.name)] {
+            if !value.is_empty() && attributes.get(key).is_none() {
+                attributes.0.push((key.to_owned(), Value::from(value)));
+            }
+        }
+    }
+}
+
+impl Sink for Gathering<'_> {
+    fn record(&mut self, mut record: Record) {
+        if let Some(source) = self.account.sources.last_mut() {
+            source.records += 1;
+        }
+        if let Some(tap) = self.tap {
+            tap.mark(&mut record);
+        }
+        self.normalizer.record(record);
+    }
+
+    fn reject(&mut self, reject: Reject) {
+        if let Some(source) = self.account.sources.last_mut() {
+            source.rejects += 1;
+        }
+        self.account.reject(reject);
+    }
+
+    fn recognised(&mut self, _source: &Arc<str>, format: &'static str) {
+        if let Some(source) = self.account.sources.last_mut()
+            && !source.formats.contains(&format)
+        {
+            source.formats.push(format);
+        }
+    }
+}
+
+impl Account {
+    /// Counts something not understood.
+    pub(super) fn reject(&mut self, reject: Reject) {
+        let Reject { origin, reason, detail } = reject;
+        let first = || RejectCount {
+            reason: reason.as_str(),
+            count: 0,
+            source: origin.source.to_string(),
+            position: origin.position.to_string(),
+            detail,
+        };
+        self.rejects.entry(reason).or_insert_with(first).count += 1;
+    }
+
+    /// Closes the account.
+    pub(super) fn close(self, facts: usize) -> Intake {
+        let mut rejects: Vec<RejectCount> = self.rejects.into_values().collect();
+        rejects.sort_by(|a, b| b.count.cmp(&a.count).then(a.reason.cmp(b.reason)));
+        Intake { sources: self.sources, rejects, facts: facts as u64 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ObserverWord;
+    use crate::decode::record::{Origin, Position};
+
+    fn tap(source: &str, name: &str) -> ObserverBySource {
+        ObserverBySource { source: source.into(), observer: ObserverWord::Gateway, name: name.into() }
+    }
+
+    fn reject(reason: RejectReason, line: u64) -> Reject {
+        let origin = Origin { source: "gateway/day.ndjson".into(), position: Position::Line(line) };
+        Reject { origin, reason, detail: format!("line {line}") }
+    }
+
+    #[test]
+    fn rejects_are_counted_by_reason_with_the_first_place_the_most_frequent_first() {
+        let (mut normalizer, mut account) = (Normalizer::default(), Account::default());
+        let mut sink = Gathering::of(&"gateway/day.ndjson".into(), &[], &mut normalizer, &mut account);
+        sink.recognised(&"gateway/day.ndjson".into(), "ndjson");
+        sink.recognised(&"gateway/day.ndjson".into(), "ndjson");
+        sink.reject(reject(RejectReason::TooLarge, 3));
+        sink.reject(reject(RejectReason::BadJson, 7));
+        sink.reject(reject(RejectReason::BadJson, 9));
+        let intake = account.close(4);
+        let rejects: Vec<_> = intake.rejects.iter().map(|r| (r.reason, r.count, r.position.as_str())).collect();
+        assert_eq!(rejects, [("bad-json", 2, "7"), ("too-large", 1, "3")]);
+        assert_eq!((intake.sources[0].formats.as_slice(), intake.sources[0].rejects), (&["ndjson"][..], 3));
+        assert_eq!((intake.rejected(), intake.facts), (3, 4));
+    }
+
+    #[test]
+    fn the_first_glob_that_fits_says_who_taped_a_source() {
+        let taps = [tap("edge/*", "edge-1"), tap("gateway/*.ndjson", "edge-2"), tap("*", "edge-3")];
+        let (mut normalizer, mut account) = (Normalizer::default(), Account::default());
+        let sink = Gathering::of(&"gateway/day.ndjson".into(), &taps, &mut normalizer, &mut account);
+        assert_eq!(sink.tap.map(|tap| tap.name.as_str()), Some("edge-2"));
+    }
+
+    #[test]
+    fn what_an_event_says_of_its_observer_stands() {
+        let mut silent = Attributes::default();
+        tap("*", "edge").mark_attributes(&mut silent);
+        assert_eq!(silent.text("a2a.observer").as_deref(), Some("gateway"));
+        assert_eq!(silent.text("a2a.observer.name").as_deref(), Some("edge"));
+
+        let mut said = Attributes(vec![("a2a.observer".into(), "client".into())]);
+        tap("*", "").mark_attributes(&mut said);
+        assert_eq!(said.0.len(), 1);
+        assert_eq!(said.text("a2a.observer").as_deref(), Some("client"));
+    }
+}

@@ -1,0 +1,90 @@
+//! What can be done from the command line. Alone here the stages are wired together.
+//!
+//! In: parsed arguments. Out: results on standard output, everything else on standard error, and an exit code. Judges
+//! nothing itself.
+
+mod analyze;
+mod intake;
+mod progress;
+mod rules;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use crate::cli::{Cli, Command, Global, LogFormat};
+use crate::config::{Config, Overrides};
+use crate::telemetry::{self, LogForm, Verbosity};
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outcome {
+    /// Nothing to complain of.
+    Clean,
+    /// Findings, or problems in rules.
+    Found,
+    /// There is no verdict.
+    Unjudged,
+}
+
+impl From<Outcome> for ExitCode {
+    fn from(outcome: Outcome) -> Self {
+        Self::from(match outcome {
+            Outcome::Clean => 0,
+            Outcome::Found => 1,
+            Outcome::Unjudged => 2,
+        })
+    }
+}
+
+/// Runs a command to its end.
+pub fn run(cli: Cli) -> ExitCode {
+    let Cli { global, command } = cli;
+    start_log(&global);
+    let result = match command {
+        Command::Analyze(args) => analyze::run(args, &global),
+        Command::Rules(args) => rules::run(args, &global),
+    };
+    match result {
+        Ok(outcome) => outcome.into(),
+        Err(error) => {
+            say(&format!("error: {error:#}\n"));
+            Outcome::Unjudged.into()
+        }
+    }
+}
+
+fn start_log(global: &Global) {
+    let verbosity = match (global.quiet, global.verbose) {
+        (true, _) => Verbosity::Quiet,
+        (false, 0) => Verbosity::Normal,
+        (false, 1) => Verbosity::Verbose,
+        (false, _) => Verbosity::Debug,
+    };
+    let form = match global.log_format {
+        LogFormat::Text => LogForm::Text,
+        LogFormat::Json => LogForm::Json,
+    };
+    telemetry::init(verbosity, form);
+}
+
+/// The configuration, with what all commands share laid over it.
+fn configure(global: &Global, given: Overrides) -> anyhow::Result<Config> {
+    let given = Overrides { queries: global.queries.clone(), ..given };
+    Ok(Config::load(global.config.as_deref(), given)?)
+}
+
+/// Prints a result. A reader that has seen enough (`| head`) is no failure.
+fn print(text: &str) -> anyhow::Result<()> {
+    let mut stdout = anstream::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(anyhow::Error::new(error).context("standard output"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Says something beside the result. There is nobody left to tell when that fails.
+fn say(text: &str) {
+    _ = anstream::stderr().lock().write_all(format!("a2a-drift: {text}").as_bytes());
+}

@@ -1,0 +1,208 @@
+//! JSON that is more than a short line: documents over many lines, lists, and captures on one line.
+//!
+//! In: the window at an opening bracket. Out: the elements of known containers one by one, else the value as a whole.
+//! A document that does not go on as JSON costs its first line only, unless elements of it were already accepted.
+
+use super::scanner::{Container, Misfit, Scanner, Step};
+use super::window::Fill;
+use super::{Framer, json};
+use crate::decode::record::{Position, RejectReason};
+
+/// Bytes that may be scanned in vain before lines are taken alone, beside a share of those read.
+const WASTE_ALLOWED: u64 = 16 << 20;
+
+/// The scan of one document.
+struct Scan {
+    scanner: Scanner,
+    /// Next byte to look at, from the start of the window.
+    at: usize,
+    line: u64,
+    element: Option<Element>,
+    /// Elements were delivered: the document is one.
+    accepted: bool,
+    /// The start has been consumed: there is no way back.
+    forgotten: bool,
+    /// Nested too deep, or longer than the limit: it is only followed to its end.
+    given_up: Option<RejectReason>,
+}
+
+/// An element under way.
+struct Element {
+    /// First byte, from the start of the window.
+    start: usize,
+    position: Position,
+    given_up: Option<RejectReason>,
+}
+
+impl Scan {
+    /// Where the fault of an unfinished document is to be looked for.
+    fn blame(&self) -> (Position, Option<RejectReason>) {
+        match &self.element {
+            Some(element) if self.accepted => (element.position, element.given_up.or(self.given_up)),
+            Some(element) => (Position::Line(self.line), element.given_up.or(self.given_up)),
+            None => (Position::Line(self.line), self.given_up),
+        }
+    }
+}
+
+impl Framer<'_> {
+    /// Reads the value at the start of the window, whatever its size.
+    pub(super) fn document(&mut self) {
+        let single_line = self.wasted > WASTE_ALLOWED + self.window.offset();
+        let mut scan = Scan {
+            scanner: Scanner::new(self.limits.max_depth, single_line),
+            at: 0,
+            line: self.window.line(),
+            element: None,
+            accepted: false,
+            forgotten: false,
+            given_up: None,
+        };
+        loop {
+            let step = scan.scanner.next(self.window.data(), &mut scan.at);
+            match step {
+                Step::More => {
+                    self.forget(&mut scan);
+                    if self.window.more() != Fill::More {
+                        return self.document_cut(scan);
+                    }
+                }
+                Step::ElementStart => {
+                    let position = self.position(&scan);
+                    scan.element = Some(Element { start: scan.at, position, given_up: None });
+                }
+                Step::ElementEnd => {
+                    self.element(&mut scan);
+                    scan.accepted = true;
+                }
+                Step::TooDeep => match &mut scan.element {
+                    Some(element) => element.given_up = element.given_up.or(Some(RejectReason::TooDeep)),
+                    None => scan.given_up = scan.given_up.or(Some(RejectReason::TooDeep)),
+                },
+                Step::End => return self.document_end(&scan),
+                Step::Misfit(misfit) => return self.document_broken(scan, misfit),
+            }
+        }
+    }
+
+    /// A line where there are lines; a byte where the document is all on the first.
+    fn position(&self, scan: &Scan) -> Position {
+        match scan.line + scan.scanner.lines() {
+            1 => Position::Byte(self.window.offset() + scan.at as u64),
+            line => Position::Line(line),
+        }
+    }
+
+    /// Consumes what nobody needs any more, and gives up what has grown too long.
+    fn forget(&mut self, scan: &mut Scan) {
+        let limit = self.limits.max_record_bytes;
+        let full = scan.at > limit;
+        let needed_from = match &mut scan.element {
+            Some(element) => {
+                if scan.at - element.start > limit {
+                    element.given_up.get_or_insert(RejectReason::TooLarge);
+                }
+                if element.given_up.is_some() { scan.at } else { element.start }
+            }
+            None => {
+                if full && !scan.accepted {
+                    scan.given_up.get_or_insert(RejectReason::TooLarge);
+                    if scan.scanner.lines() == 0 {
+                        scan.scanner.end_with_line();
+                    }
+                }
+                scan.at
+            }
+        };
+        if !full && !scan.accepted {
+            // Not sure yet that this is a document: its lines may be wanted again.
+            return;
+        }
+        self.window.consume(needed_from);
+        scan.forgotten = true;
+        scan.at -= needed_from;
+        if let Some(element) = &mut scan.element {
+            element.start = element.start.saturating_sub(needed_from);
+        }
+    }
+
+    /// Delivers the element that ends at the scan's place.
+    fn element(&mut self, scan: &mut Scan) {
+        let Some(element) = scan.element.take() else { return };
+        let origin = self.origin(element.position);
+        if let Some(reason) = element.given_up {
+            return self.router.reject(&origin, reason, "element of a list, beyond the limit");
+        }
+        let bytes = &self.window.data()[element.start..scan.at];
+        match json::parse(bytes, self.limits.max_depth) {
+            Ok(parsed) => self.router.element(parsed, scan.scanner.container().unwrap_or(Container::Array), &origin),
+            Err(fault) => self.router.fault(&origin, fault),
+        }
+    }
+
+    fn document_end(&mut self, scan: &Scan) {
+        let origin = self.origin(Position::Line(scan.line));
+        if let Some(reason) = scan.given_up {
+            self.router.reject(&origin, reason, "JSON value beyond the limit");
+        } else if scan.scanner.has_seen_container() {
+            // Its elements have been delivered.
+        } else {
+            match json::parse(&self.window.data()[..scan.at], self.limits.max_depth) {
+                Ok(parsed) => self.router.parsed(parsed, &origin),
+                Err(fault) => self.router.fault(&origin, fault),
+            }
+        }
+        self.window.consume(scan.at);
+    }
+
+    /// The stream ends inside the document.
+    fn document_cut(&mut self, mut scan: Scan) {
+        if scan.scanner.holds_whole_element() {
+            self.element(&mut scan);
+            scan.accepted = true;
+        }
+        let (position, given_up) = scan.blame();
+        let origin = self.origin(position);
+        self.router.reject(&origin, given_up.unwrap_or(RejectReason::Truncated), "ends inside a JSON value");
+        let second =
+            (!scan.accepted && !scan.forgotten && given_up.is_none()).then(|| self.line_two_is_whole()).flatten();
+        self.window.consume(second.unwrap_or(usize::MAX));
+    }
+
+    /// Something stands where it cannot.
+    fn document_broken(&mut self, mut scan: Scan, misfit: Misfit) {
+        if (scan.accepted || scan.forgotten) && scan.scanner.holds_whole_element() {
+            self.element(&mut scan);
+        }
+        let (position, given_up) = scan.blame();
+        let origin = self.origin(position);
+        let (reason, detail) = match (given_up, misfit) {
+            (Some(reason), _) => (reason, "JSON value beyond the limit"),
+            (None, Misfit::LineCut) => (RejectReason::Truncated, "line ends inside a JSON value"),
+            (None, Misfit::Unexpected) if scan.scanner.lines() > 0 && scan.scanner.at_line_start() => {
+                (RejectReason::Truncated, "JSON value is not continued on the next line")
+            }
+            (None, Misfit::Unexpected) => (RejectReason::BadJson, "not JSON"),
+        };
+        self.router.reject(&origin, reason, detail);
+        if !scan.accepted && !scan.forgotten {
+            // Only the first line is lost: the next ones are looked at on their own.
+            self.wasted += if scan.scanner.lines() > 0 { scan.at as u64 } else { 0 };
+            return self.skip_line();
+        }
+        self.window.consume(scan.at);
+        if !scan.scanner.at_line_start() {
+            self.skip_line();
+        }
+    }
+
+    /// Start of the second line, if that is a JSON value of its own: then the first was a line cut short, and no
+    /// document.
+    fn line_two_is_whole(&self) -> Option<usize> {
+        let data = self.window.data();
+        let start = memchr::memchr(b'\n', data)? + 1;
+        let line = data.get(start..)?;
+        let line = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
+        json::parse(line, self.limits.max_depth).is_ok_and(|p| p.value.is_object()).then_some(start)
+    }
+}

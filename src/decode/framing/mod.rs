@@ -1,0 +1,324 @@
+//! Framing: a stream cut into the pieces that stand for themselves.
+//!
+//! In: bytes. Out: lines, elements of JSON documents, SSE events and protobuf bodies, handed to [`Router`]. Memory is
+//! one line or one element, whatever the stream; a broken piece costs itself, never its successors.
+//!
+//! Every piece is looked at anew, so files may be mixed. A line that begins with a bracket is JSON: alone on its line it
+//! is a record, else the scanner follows it over the lines ([`document`]).
+
+#[cfg(test)]
+pub(super) mod collect;
+mod document;
+mod key;
+mod scanner;
+mod sniff;
+mod sse;
+mod window;
+
+use std::io::{self, Read};
+use std::sync::Arc;
+
+use super::json;
+use super::key_map::KeyMap;
+use super::record::{Origin, Position, RejectReason, Sink};
+use super::route::Router;
+use super::{Limits, otlp, python_log};
+use crate::receive::InflateFault;
+pub(super) use scanner::Container;
+use sniff::Kind;
+pub(super) use sse::Event;
+use sse::Sse;
+use window::{CHUNK, Fill, Window};
+
+/// A line longer than this goes to the scanner at once, so that a whole capture on one line is never one value.
+const SHORT_LINE: usize = 1 << 20;
+
+/// Reads one stream.
+pub(super) struct Framer<'a> {
+    source: &'a Arc<str>,
+    window: Window<Box<dyn Read + 'a>>,
+    router: Router<'a>,
+    limits: &'a Limits,
+    sse: Sse,
+    unread: Option<Unread>,
+    /// Bytes scanned over lines in vain; it bounds how often that is tried.
+    wasted: u64,
+}
+
+/// A run of lines that no format claims: one reject, however long.
+struct Unread {
+    reason: RejectReason,
+    line: u64,
+    lines: u64,
+}
+
+impl<'a> Framer<'a> {
+    /// Prepares to read `reader`.
+    pub(super) fn new(
+        source: &'a Arc<str>,
+        reader: Box<dyn Read + 'a>,
+        limits: &'a Limits,
+        keys: &'a KeyMap,
+        sink: &'a mut dyn Sink,
+    ) -> Self {
+        let window = Window::new(reader, limits.max_record_bytes.max(CHUNK));
+        Self {
+            source,
+            window,
+            router: Router::new(limits, keys, sink),
+            limits,
+            sse: Sse::default(),
+            unread: None,
+            wasted: 0,
+        }
+    }
+
+    /// Reads to the end.
+    pub(super) fn run(&mut self) {
+        if self.begin() {
+            while self.piece() {}
+        }
+        self.end_event();
+        self.end_unread();
+        if let Some(error) = self.window.take_failure() {
+            self.reject_failure(&error);
+        }
+    }
+
+    /// Looks at the head; false if nothing is left to read by lines.
+    fn begin(&mut self) -> bool {
+        const ENOUGH: usize = 64;
+        const UTF8_BOM: &[u8] = b"\xef\xbb\xbf";
+        while self.window.data().len() < ENOUGH && self.window.more() == Fill::More {}
+        if self.window.data().starts_with(UTF8_BOM) {
+            self.window.consume(UTF8_BOM.len());
+        }
+        let head = self.window.data();
+        match sniff::kind(&head[..head.len().min(sniff::HEAD)]) {
+            Kind::Text => true,
+            Kind::Protobuf => self.protobuf(),
+            Kind::Binary => self.give_up(RejectReason::Binary, "no text and no OTLP protobuf"),
+            Kind::Foreign(advice) => self.give_up(RejectReason::NeedsConversion, advice),
+        }
+    }
+
+    fn give_up(&mut self, reason: RejectReason, detail: &str) -> bool {
+        let origin = self.origin(Position::Byte(0));
+        self.router.reject(&origin, reason, detail);
+        self.window.abandon();
+        false
+    }
+
+    /// Reads the whole stream as a request body; true if it turns out to be text.
+    fn protobuf(&mut self) -> bool {
+        while self.window.data().len() <= self.limits.max_record_bytes && self.window.more() == Fill::More {}
+        if self.window.data().len() > self.limits.max_record_bytes {
+            return self.give_up(RejectReason::TooLarge, "protobuf body longer than the record limit");
+        }
+        let origin = self.origin(Position::Byte(0));
+        if otlp::proto::decode(self.window.data(), &origin, self.router.sink()) {
+            self.window.abandon();
+            return false;
+        }
+        if sniff::is_mostly_text(self.window.data()) {
+            return true;
+        }
+        self.give_up(RejectReason::Binary, "no text and no OTLP protobuf")
+    }
+
+    /// Reads one line or document; false at the end.
+    fn piece(&mut self) -> bool {
+        match self.first_byte() {
+            None => false,
+            Some(b'\n') => {
+                self.window.consume(1);
+                self.end_event();
+                true
+            }
+            Some(b'{' | b'[') if self.looks_like_json() => {
+                self.end_event();
+                self.end_unread();
+                self.json();
+                true
+            }
+            Some(_) => {
+                self.text();
+                true
+            }
+        }
+    }
+
+    /// Passes blanks and what stands between values: commas, the record separator of JSON text sequences (RFC 7464).
+    fn first_byte(&mut self) -> Option<u8> {
+        loop {
+            let data = self.window.data();
+            let between = |b: &u8| matches!(b, b' ' | b'\t' | b'\r' | b',' | 0x1e);
+            if let Some(at) = data.iter().position(|b| !between(b)) {
+                let first = data[at];
+                self.window.consume(at);
+                return Some(first);
+            }
+            self.window.consume(data.len());
+            if self.window.more() != Fill::More {
+                return None;
+            }
+        }
+    }
+
+    /// A bracket and what may follow it. Many text logs begin their lines with `[`.
+    fn looks_like_json(&mut self) -> bool {
+        const LOOK_AHEAD: usize = 64;
+        loop {
+            let data = self.window.data();
+            let next = data.iter().skip(1).take(LOOK_AHEAD).find(|b| !matches!(b, b' ' | b'\t' | b'\r'));
+            match (data.first(), next) {
+                (Some(b'{'), Some(b'"' | b'}' | b'\n')) => return true,
+                (Some(b'['), Some(b'{' | b'[' | b'"' | b']' | b'\n')) => return true,
+                (_, Some(_)) => return false,
+                (_, None) if data.len() > LOOK_AHEAD => return true,
+                (_, None) => {}
+            }
+            if self.window.more() != Fill::More {
+                return true;
+            }
+        }
+    }
+
+    /// Length of the current line without its end, if that comes within `limit`; at the end of the stream, the rest.
+    fn line_length(&mut self, limit: usize) -> Option<usize> {
+        let mut searched = 0;
+        loop {
+            let data = self.window.data();
+            if let Some(at) = memchr::memchr(b'\n', &data[searched..]) {
+                return Some(searched + at).filter(|length| *length <= limit);
+            }
+            searched = data.len();
+            if searched > limit || self.window.more() == Fill::Full {
+                return None;
+            }
+            if self.window.data().len() == searched {
+                return Some(searched);
+            }
+        }
+    }
+
+    /// A line that begins with a bracket: a record of its own, or the beginning of a document.
+    fn json(&mut self) {
+        let line_length = self.line_length(SHORT_LINE.min(self.limits.max_record_bytes));
+        if let Some(length) = line_length
+            && !is_list_of_records(self.window.data())
+        {
+            let line = &self.window.data()[..length];
+            // Values between commas on lines of their own.
+            let line = line.trim_ascii_end().strip_suffix(b",").unwrap_or(line);
+            if let Ok(parsed) = json::parse(line, self.limits.max_depth) {
+                let origin = self.origin(Position::Line(self.window.line()));
+                self.router.parsed(parsed, &origin);
+                self.window.consume(length);
+                return;
+            }
+        }
+        self.document();
+    }
+
+    fn text(&mut self) {
+        let line_number = self.window.line();
+        let Some(length) = self.line_length(self.limits.max_record_bytes) else {
+            self.end_event();
+            self.end_unread();
+            let origin = self.origin(Position::Line(line_number));
+            self.router.reject(&origin, RejectReason::TooLarge, "line longer than the record limit");
+            self.skip_line();
+            return;
+        };
+        let line = &self.window.data()[..length];
+        let binary = !sniff::is_mostly_text(line);
+        let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
+        let replaced = text.contains(char::REPLACEMENT_CHARACTER) && std::str::from_utf8(line).is_err();
+        self.window.consume(length);
+        self.line_of_text(&text, line_number, binary, replaced);
+        // The line end is consumed here, so that it is not taken for the blank line that ends an SSE event.
+        self.window.consume(1);
+    }
+
+    fn line_of_text(&mut self, text: &str, line: u64, binary: bool, replaced: bool) {
+        let origin = self.origin(Position::Line(line));
+        if binary {
+            self.note_unread(RejectReason::Binary, line);
+        } else if self.sse.takes(text, &origin, self.limits.max_record_bytes) {
+            self.end_unread();
+        } else {
+            self.end_event();
+            if python_log::decode(text, None, &origin, self.router.sink()) {
+                self.end_unread();
+            } else {
+                self.note_unread(RejectReason::UnknownText, line);
+                return;
+            }
+        }
+        if replaced && !binary {
+            self.router.reject(&origin, RejectReason::InvalidUtf8, "bytes that are not UTF-8 were replaced");
+        }
+    }
+
+    /// Leaves the rest of the current line behind, with its end, in constant memory.
+    fn skip_line(&mut self) {
+        loop {
+            let data = self.window.data();
+            let end = memchr::memchr(b'\n', data);
+            self.window.consume(end.map_or(data.len(), |at| at + 1));
+            if end.is_some() || self.window.more() != Fill::More {
+                return;
+            }
+        }
+    }
+
+    fn end_event(&mut self) {
+        if let Some(event) = self.sse.end() {
+            self.router.event(event);
+        }
+    }
+
+    fn note_unread(&mut self, reason: RejectReason, line: u64) {
+        match &mut self.unread {
+            Some(run) if run.reason == reason => run.lines += 1,
+            _ => {
+                self.end_unread();
+                self.unread = Some(Unread { reason, line, lines: 1 });
+            }
+        }
+    }
+
+    fn end_unread(&mut self) {
+        if let Some(run) = self.unread.take() {
+            let origin = self.origin(Position::Line(run.line));
+            let what = if run.reason == RejectReason::Binary { "no text" } else { "text of no format known here" };
+            self.router.reject(&origin, run.reason, &format!("{} line(s): {what}", run.lines));
+        }
+    }
+
+    fn reject_failure(&mut self, error: &io::Error) {
+        let fault = error.get_ref().and_then(|inner| inner.downcast_ref::<InflateFault>());
+        let (reason, detail) = match fault {
+            Some(fault @ InflateFault::TooLarge { .. }) => (RejectReason::InflatedTooLarge, fault.to_string()),
+            Some(fault @ InflateFault::Broken { .. }) => (RejectReason::BadCompression, fault.to_string()),
+            None => (RejectReason::Unreadable, error.kind().to_string()),
+        };
+        let origin = self.origin(Position::Byte(self.window.offset()));
+        self.router.reject(&origin, reason, &detail);
+    }
+
+    fn origin(&self, position: Position) -> Origin {
+        Origin { source: self.source.clone(), position }
+    }
+}
+
+/// A line that must not be read as one value: a list, or a HAR.
+fn is_list_of_records(line: &[u8]) -> bool {
+    let har = [&b"{"[..], b"\"log\"", b":", b"{"];
+    let is_har = har.iter().try_fold(line, |rest, token| rest.trim_ascii_start().strip_prefix(*token)).is_some();
+    line.starts_with(b"[") || is_har
+}
+
+#[cfg(test)]
+mod tests;

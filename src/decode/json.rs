@@ -1,0 +1,147 @@
+//! Text to JSON values, with the repairs that keep a record whose spelling is slightly wrong.
+//!
+//! In: bytes of one value. Out: the value, or why there is none. Never recurses deeper than the limit.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+use serde_json::error::Category;
+
+/// A value and what had to be done to read it.
+#[derive(Debug)]
+pub(super) struct Parsed {
+    /// The value.
+    pub(super) value: Value,
+    /// Bytes that are not UTF-8 were replaced.
+    pub(super) replaced_bytes: bool,
+}
+
+/// Why bytes are not one JSON value.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// They end inside the value.
+    Incomplete,
+    /// Nested deeper than the limit.
+    TooDeep,
+    /// Wrong otherwise; for a person, without content.
+    Bad(String),
+}
+
+/// Reads exactly one value.
+pub(super) fn parse(bytes: &[u8], max_depth: usize) -> Result<Parsed, Fault> {
+    let text = String::from_utf8_lossy(bytes);
+    let replaced_bytes = matches!(text, Cow::Owned(_));
+    let value = match serde_json::from_str(&text) {
+        Ok(value) => value,
+        Err(error) if error.classify() == Category::Eof => return Err(Fault::Incomplete),
+        Err(error) => match repair(&text).map(|repaired| serde_json::from_str(&repaired)) {
+            Some(Ok(value)) => value,
+            _ => return Err(fault(&error)),
+        },
+    };
+    if is_deeper(&value, max_depth) { Err(Fault::TooDeep) } else { Ok(Parsed { value, replaced_bytes }) }
+}
+
+fn fault(error: &serde_json::Error) -> Fault {
+    let message = error.to_string();
+    // serde_json gives no category of its own for its depth limit.
+    if message.starts_with("recursion limit") { Fault::TooDeep } else { Fault::Bad(message) }
+}
+
+/// Whether containers nest deeper than `limit`. The parser has bounded the recursion already.
+fn is_deeper(value: &Value, limit: usize) -> bool {
+    match value {
+        Value::Array(list) => limit == 0 || list.iter().any(|v| is_deeper(v, limit - 1)),
+        Value::Object(map) => limit == 0 || map.values().any(|v| is_deeper(v, limit - 1)),
+        _ => false,
+    }
+}
+
+/// Writes lone surrogates as U+FFFD and raw control characters as blanks; none if there is nothing to mend.
+fn repair(text: &str) -> Option<String> {
+    let bytes = text.as_bytes();
+    let mut mended = Vec::new();
+    let mut copied = 0;
+    let mut at = 0;
+    while let Some(&byte) = bytes.get(at) {
+        let (length, replacement): (usize, Option<&[u8]>) = match byte {
+            b'\\' => match escaped_unit(bytes, at) {
+                Some(0xd800..=0xdbff) if matches!(escaped_unit(bytes, at + 6), Some(0xdc00..=0xdfff)) => (12, None),
+                Some(0xd800..=0xdfff) => (6, Some(b"\\ufffd")),
+                _ => (2, None),
+            },
+            0..0x20 => (1, Some(b" ")),
+            _ => (1, None),
+        };
+        if let Some(replacement) = replacement {
+            mended.extend_from_slice(&bytes[copied..at]);
+            mended.extend_from_slice(replacement);
+            copied = at + length;
+        }
+        at += length;
+    }
+    if copied == 0 {
+        return None;
+    }
+    mended.extend_from_slice(bytes.get(copied..).unwrap_or_default());
+    String::from_utf8(mended).ok()
+}
+
+/// The UTF-16 unit of the `\uXXXX` escape at `at`.
+fn escaped_unit(bytes: &[u8], at: usize) -> Option<u16> {
+    let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
+    if !digits.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn value(text: &[u8]) -> Value {
+        parse(text, 100).unwrap().value
+    }
+
+    #[test]
+    fn lone_surrogates_become_the_replacement_character_and_pairs_stay() {
+        assert_eq!(
+            value(br#"["\ud800", "\udc00x", "a\ud83d\ude00", "\\ud800"]"#),
+            json!(["\u{fffd}", "\u{fffd}x", "a😀", "\\ud800"])
+        );
+    }
+
+    #[test]
+    fn raw_control_characters_in_strings_become_blanks() {
+        assert_eq!(value(b"{\"a\":\"x\ty\x1bz\"}"), json!({"a": "x y z"}));
+    }
+
+    #[test]
+    fn bytes_that_are_not_utf8_are_replaced_and_reported() {
+        let parsed = parse(b"{\"a\":\"x\xffy\"}", 100).unwrap();
+        assert_eq!((parsed.value, parsed.replaced_bytes), (json!({"a": "x\u{fffd}y"}), true));
+    }
+
+    #[test]
+    fn of_duplicate_keys_the_last_counts() {
+        assert_eq!(value(br#"{"a":1,"a":2}"#), json!({"a": 2}));
+    }
+
+    #[test]
+    fn depth_is_limited_exactly_and_far_beyond_the_parsers_own_limit() {
+        let nested = |depth: usize| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
+        assert!(parse(nested(100).as_bytes(), 100).is_ok());
+        for depth in [101, 127, 128, 100_000] {
+            assert_eq!(parse(nested(depth).as_bytes(), 100).unwrap_err(), Fault::TooDeep, "{depth}");
+        }
+    }
+
+    #[test]
+    fn an_unfinished_value_is_told_from_a_wrong_one() {
+        assert_eq!(parse(br#"{"a":"#, 100).unwrap_err(), Fault::Incomplete);
+        assert!(matches!(parse(br#"{"a" 1}"#, 100).unwrap_err(), Fault::Bad(_)));
+    }
+}

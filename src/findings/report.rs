@@ -1,0 +1,177 @@
+//! Everything that one run has to say: findings, incidents, what could not be seen and what could not be read.
+//!
+//! In: what `commands` gathered from the stages. Out: what `publish` renders. Reads no table and no clock.
+
+use std::collections::BTreeSet;
+
+use super::incident::{self, Incident, clients_of, tasks_of};
+use super::{Finding, Generation, RuleCoverage, Severity};
+use crate::instant::Instant;
+
+/// The result of one run.
+#[derive(Debug, Clone, Default)]
+pub struct Report {
+    /// What was found, worst first.
+    pub findings: Vec<Finding>,
+    /// The findings grouped by agent and card generation, worst first.
+    pub incidents: Vec<Incident>,
+    /// One entry for each rule that was asked for, in order of rule id.
+    pub coverage: Vec<RuleCoverage>,
+    /// Rules that could not be evaluated; their silence says nothing.
+    pub failures: Vec<RuleFailure>,
+    /// What was read.
+    pub intake: Intake,
+    /// The instant as of which findings are shown; none for each agent's last fact.
+    pub as_of: Option<Instant>,
+}
+
+/// A rule that could not be evaluated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleFailure {
+    /// Rule id, or the name of a view that several rules read.
+    pub rule: String,
+    /// What went wrong.
+    pub message: String,
+}
+
+/// What was read, and what of it was not understood.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Intake {
+    /// The inputs, in the order in which they were read.
+    pub sources: Vec<SourceIntake>,
+    /// What was not understood, by reason, the most frequent first.
+    pub rejects: Vec<RejectCount>,
+    /// Facts made of the records, each counted once.
+    pub facts: u64,
+}
+
+/// What one input held.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SourceIntake {
+    /// Path as the user named it, or `-`.
+    pub name: String,
+    /// Formats recognised in it, in order of appearance.
+    pub formats: Vec<&'static str>,
+    /// Records decoded.
+    pub records: u64,
+    /// Pieces that were not understood.
+    pub rejects: u64,
+}
+
+/// How often something was not understood for one reason, and where first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RejectCount {
+    /// The reason's kebab-case word.
+    pub reason: &'static str,
+    /// How often.
+    pub count: u64,
+    /// Source of the first.
+    pub source: String,
+    /// Line, or `byte N`, of the first.
+    pub position: String,
+    /// What was wrong with the first, without any content of the input.
+    pub detail: String,
+}
+
+impl Intake {
+    /// Records decoded from all inputs.
+    pub fn records(&self) -> u64 {
+        self.sources.iter().map(|source| source.records).sum()
+    }
+
+    /// Pieces not understood, for any reason.
+    pub fn rejected(&self) -> u64 {
+        self.rejects.iter().map(|reject| reject.count).sum()
+    }
+}
+
+impl Report {
+    /// Puts findings in reading order and groups them.
+    pub fn new(mut findings: Vec<Finding>, generations: &[Generation]) -> Self {
+        findings.sort_by(|a, b| incident::reading_order(a).cmp(&incident::reading_order(b)));
+        let incidents = incident::group(&findings, generations);
+        Self { findings, incidents, ..Self::default() }
+    }
+
+    /// Number of findings of one severity.
+    pub fn count(&self, severity: Severity) -> usize {
+        self.findings.iter().filter(|finding| finding.severity == severity).count()
+    }
+
+    /// The worst severity among the findings.
+    pub fn worst(&self) -> Option<Severity> {
+        self.findings.iter().map(|finding| finding.severity).max()
+    }
+
+    /// Agents that findings name.
+    pub fn agents(&self) -> BTreeSet<&str> {
+        self.findings.iter().map(|finding| finding.agent.as_str()).filter(|agent| !agent.is_empty()).collect()
+    }
+
+    /// Tasks that findings and their evidence name.
+    pub fn tasks(&self) -> BTreeSet<&str> {
+        self.findings.iter().flat_map(tasks_of).collect()
+    }
+
+    /// Clients that findings and their evidence name.
+    pub fn clients(&self) -> BTreeSet<&str> {
+        self.findings.iter().flat_map(clients_of).collect()
+    }
+
+    /// Rules that could not have fired on this input.
+    pub fn blind(&self) -> impl Iterator<Item = &RuleCoverage> {
+        self.coverage.iter().filter(|rule| !rule.missing.is_empty())
+    }
+
+    /// Why there is no verdict, if there is none.
+    pub fn unjudged(&self) -> Option<Unjudged> {
+        if self.intake.facts == 0 {
+            Some(Unjudged::NoFacts)
+        } else if self.coverage.iter().all(|rule| !rule.missing.is_empty()) {
+            Some(Unjudged::AllBlind)
+        } else if !self.failures.is_empty() {
+            Some(Unjudged::RulesFailed)
+        } else {
+            None
+        }
+    }
+}
+
+/// Why a run has no verdict. Silence then is not health.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unjudged {
+    /// Nothing of A2A was understood.
+    NoFacts,
+    /// Every rule that was asked for lacks an input, or there is none.
+    AllBlind,
+    /// Rules failed to run.
+    RulesFailed,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn coverage(missing: &[&[&str]]) -> Vec<RuleCoverage> {
+        let missing_of = |m: &&[&str]| m.iter().map(|s| (*s).to_owned()).collect();
+        missing.iter().map(|m| RuleCoverage { rule: "r".into(), missing: missing_of(m) }).collect()
+    }
+
+    fn report(facts: u64, missing: &[&[&str]], failures: usize) -> Report {
+        Report {
+            coverage: coverage(missing),
+            failures: vec![RuleFailure { rule: "r".into(), message: "m".into() }; failures],
+            intake: Intake { facts, ..Intake::default() },
+            ..Report::default()
+        }
+    }
+
+    #[test]
+    fn a_run_without_facts_or_with_only_blind_rules_or_with_failed_rules_has_no_verdict() {
+        assert_eq!(report(0, &[&[]], 0).unjudged(), Some(Unjudged::NoFacts));
+        assert_eq!(report(9, &[&["cards.etag"], &["x"]], 0).unjudged(), Some(Unjudged::AllBlind));
+        assert_eq!(report(9, &[], 0).unjudged(), Some(Unjudged::AllBlind));
+        assert_eq!(report(9, &[&[], &["x"]], 1).unjudged(), Some(Unjudged::RulesFailed));
+        assert_eq!(report(9, &[&[], &["x"]], 0).unjudged(), None);
+    }
+}

@@ -1,0 +1,59 @@
+//! Urls as places of agents: authority and path, and which prefix belongs to whom.
+
+use url::Url;
+
+/// Where something answers: `host:port` and a path without trailing slash (`""` for the root).
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(super) struct Site {
+    pub(super) authority: String,
+    pub(super) path: String,
+}
+
+/// Path endings at which a card is served, below the base of the agent.
+const CARD_PATHS: [&str; 6] = [
+    "/.well-known/agent.json",
+    "/.well-known/agent-card.json",
+    "/agent/authenticatedExtendedCard",
+    "/extendedAgentCard",
+    "/v1/card",
+    "/.well-known/agent",
+];
+
+impl Site {
+    /// Reads an absolute url, `//host:port/path`, or a bare `host:port` (gRPC endpoints).
+    pub(super) fn parse(reference: &str) -> Option<Self> {
+        let bare = reference.strip_prefix("//");
+        let url = match (bare, reference.contains("://")) {
+            (Some(rest), _) => Url::parse(&format!("http://{rest}")),
+            (None, true) => Url::parse(reference),
+            (None, false) => Url::parse(&format!("http://{reference}")),
+        }
+        .ok()?;
+        let host = url.host_str().filter(|host| !host.is_empty())?.to_ascii_lowercase();
+        let authority = match url.port() {
+            Some(port) => format!("{host}:{port}"),
+            None => host,
+        };
+        Some(Self { authority, path: url.path().trim_end_matches('/').to_owned() })
+    }
+
+    /// The base of the agent whose card is served here; the place itself when it is no card path.
+    pub(super) fn card_base(mut self) -> Self {
+        if let Some(base) = CARD_PATHS.iter().find_map(|ending| self.path.strip_suffix(ending)) {
+            self.path = base.to_owned();
+        }
+        self
+    }
+
+    /// Whether a place lies at or below this one.
+    pub(super) fn holds(&self, other: &Self) -> bool {
+        self.authority == other.authority
+            && other.path.strip_prefix(&self.path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
+    }
+}
+
+impl std::fmt::Display for Site {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}{}", self.authority, self.path)
+    }
+}

@@ -1,0 +1,177 @@
+use super::*;
+use crate::tables::{CardColumns, CardEndpointColumns, CardEndpointRow, CardRow, Common, ExchangeColumns, ExchangeRow};
+
+fn common(agent_ref: &str) -> Common {
+    Common { agent_ref: agent_ref.to_owned(), observer: "gateway".to_owned(), ..Common::default() }
+}
+
+fn card(url: &str, name: &str, endpoints: &[&str], facts: &mut Facts) {
+    let body = format!("{url}{name}");
+    let own = CardColumns {
+        url: url.to_owned(),
+        origin: "fetch".to_owned(),
+        body_sha256: body.clone(),
+        name: name.to_owned(),
+        ..CardColumns::default()
+    };
+    facts.push_card(CardRow { common: common(url), own });
+    for endpoint in endpoints {
+        let own = CardEndpointColumns {
+            body_sha256: body.clone(),
+            url: (*endpoint).to_owned(),
+            ..CardEndpointColumns::default()
+        };
+        facts.push_card_endpoint(CardEndpointRow { common: Common::default(), own });
+    }
+}
+
+fn call(agent_ref: &str, with: impl FnOnce(&mut Common, &mut ExchangeColumns), facts: &mut Facts) {
+    let (mut common, mut own) = (common(agent_ref), ExchangeColumns::default());
+    with(&mut common, &mut own);
+    facts.push_exchange(ExchangeRow { common, own });
+}
+
+fn agents(facts: &mut Facts) -> Vec<String> {
+    resolve(facts, &IdentitySettings::default());
+    facts.exchanges.iter().map(|row| row.common.agent.clone()).collect()
+}
+
+#[test]
+fn urls_below_a_cards_base_and_its_interfaces_are_one_agent() {
+    let mut facts = Facts::default();
+    card("http://h:1/.well-known/agent-card.json", "A", &["http://h:1/a2a", "h:13"], &mut facts);
+    call("http://h:1/a2a", |_, _| {}, &mut facts);
+    call("http://h:1/rest/message:send", |_, _| {}, &mut facts);
+    call("//h:13", |_, _| {}, &mut facts);
+    assert_eq!(agents(&mut facts), ["h:1", "h:1", "h:1"]);
+}
+
+#[test]
+fn agents_behind_one_gateway_are_told_apart_by_path() {
+    let mut facts = Facts::default();
+    card("https://gw/a/.well-known/agent-card.json", "A", &["https://gw/a/rpc"], &mut facts);
+    card("https://gw/b/.well-known/agent-card.json", "B", &["https://gw/b/rpc"], &mut facts);
+    call("https://gw/a/rpc", |_, _| {}, &mut facts);
+    call("https://gw/b/rpc", |_, _| {}, &mut facts);
+    call("https://gw/ab/rpc", |_, _| {}, &mut facts);
+    assert_eq!(agents(&mut facts), ["gw/a", "gw/b", "gw"]);
+}
+
+#[test]
+fn one_agent_seen_directly_and_through_a_rewriting_gateway_is_one() {
+    let mut facts = Facts::default();
+    card("https://gw/a/.well-known/agent-card.json", "A", &["https://direct/a2a"], &mut facts);
+    card("https://direct/.well-known/agent-card.json", "A", &["https://direct/a2a"], &mut facts);
+    call("https://gw/a", |_, _| {}, &mut facts);
+    call("https://direct/a2a", |_, _| {}, &mut facts);
+    assert_eq!(agents(&mut facts), ["direct", "direct"]);
+}
+
+#[test]
+fn different_agents_that_advertise_the_same_bogus_address_stay_apart() {
+    let mut facts = Facts::default();
+    card("https://one/.well-known/agent-card.json", "One", &["http://localhost:8000/"], &mut facts);
+    card("https://two/.well-known/agent-card.json", "Two", &["http://localhost:8000/"], &mut facts);
+    call("https://one/a2a", |_, _| {}, &mut facts);
+    call("https://two/a2a", |_, _| {}, &mut facts);
+    assert_eq!(agents(&mut facts), ["one", "two"]);
+}
+
+#[test]
+fn a_record_without_reference_takes_the_agent_of_its_trace_then_of_its_task() {
+    let mut facts = Facts::default();
+    call(
+        "http://h:1/a2a",
+        |common, own| {
+            common.trace_id = "t1".to_owned();
+            own.task_id = "k1".to_owned();
+        },
+        &mut facts,
+    );
+    call("", |common, _| common.trace_id = "t1".to_owned(), &mut facts);
+    call("", |_, own| own.task_id = "k1".to_owned(), &mut facts);
+    call("", |_, own| own.task_id = "other".to_owned(), &mut facts);
+    assert_eq!(agents(&mut facts), ["h:1", "h:1", "h:1", ""]);
+}
+
+#[test]
+fn a_trace_through_two_agents_gives_its_agent_to_nobody() {
+    let mut facts = Facts::default();
+    call("http://h:1/a2a", |common, _| common.trace_id = "t1".to_owned(), &mut facts);
+    call("http://h:2/a2a", |common, _| common.trace_id = "t1".to_owned(), &mut facts);
+    call("", |common, _| common.trace_id = "t1".to_owned(), &mut facts);
+    assert_eq!(agents(&mut facts)[2], "");
+}
+
+#[test]
+fn a_service_is_the_agent_that_its_calls_reach() {
+    let mut facts = Facts::default();
+    call("http://h:1/a2a", |common, _| common.span_id = "s1".to_owned(), &mut facts);
+    call("service:summary", |common, _| common.call_id = "span:s1".to_owned(), &mut facts);
+    call("service:summary", |_, _| {}, &mut facts);
+    call("service:lonely", |_, _| {}, &mut facts);
+    assert_eq!(agents(&mut facts), ["h:1", "h:1", "h:1", "lonely"]);
+}
+
+#[test]
+fn a_configured_name_wins_for_every_place_of_the_agent() {
+    let mut facts = Facts::default();
+    card("http://h:1/.well-known/agent-card.json", "A", &["http://h:2/a2a"], &mut facts);
+    call("http://h:2/a2a", |_, _| {}, &mut facts);
+    let settings = IdentitySettings { agents: [("h:1".to_owned(), "billing".to_owned())].into(), ..Default::default() };
+    resolve(&mut facts, &settings);
+    assert_eq!(facts.exchanges[0].common.agent, "billing");
+}
+
+#[test]
+fn a_callers_name_comes_from_the_span_of_the_same_call() {
+    let mut facts = Facts::default();
+    call(
+        "http://h:1/a2a",
+        |common, _| {
+            common.client_ref = "10.0.0.7".to_owned();
+            common.span_id = "s1".to_owned();
+        },
+        &mut facts,
+    );
+    call(
+        "http://h:1/a2a",
+        |common, _| {
+            common.client_ref = "orchestrator".to_owned();
+            common.span_id = "s1".to_owned();
+            common.observer = "client".to_owned();
+        },
+        &mut facts,
+    );
+    call("http://h:1/a2a", |common, _| common.client_ref = "10.0.0.8".to_owned(), &mut facts);
+    resolve(&mut facts, &IdentitySettings::default());
+    let clients: Vec<_> = facts.exchanges.iter().map(|row| row.common.client.as_str()).collect();
+    assert_eq!(clients, ["orchestrator", "orchestrator", "10.0.0.8"]);
+}
+
+#[test]
+fn two_observers_of_one_span_share_a_call_and_two_requests_under_one_span_do_not() {
+    let mut facts = Facts::default();
+    for (span, observer, rpc) in [
+        ("s1", "client", "1"),
+        ("s1", "server", "1"),
+        ("s2", "client", "1"),
+        ("s2", "client", "2"),
+        ("s2", "server", "2"),
+    ] {
+        call(
+            "http://h:1/a2a",
+            |common, own| {
+                common.span_id = span.to_owned();
+                common.observer = observer.to_owned();
+                own.rpc_id = rpc.to_owned();
+            },
+            &mut facts,
+        );
+    }
+    resolve(&mut facts, &IdentitySettings::default());
+    let calls: Vec<_> = facts.exchanges.iter().map(|row| row.common.call_id.as_str()).collect();
+    assert_eq!(calls[0], calls[1]);
+    assert_ne!(calls[2], calls[3]);
+    assert_eq!(calls[3], calls[4]);
+}

@@ -1,0 +1,156 @@
+//! Why there is no verdict, and what to do about it.
+//!
+//! In: a report without a verdict. Out: text for standard error. Never claims that anything is healthy.
+
+use super::words::{clean, count, first_few, place};
+use crate::findings::{Intake, Report, SourceIntake, Unjudged};
+
+/// Sources listed one by one.
+const LISTED: usize = 20;
+
+/// The diagnosis; none when the run has a verdict.
+pub fn render(report: &Report) -> Option<String> {
+    let lines = match report.unjudged()? {
+        Unjudged::NoFacts => no_facts(&report.intake),
+        Unjudged::AllBlind => all_blind(report),
+        Unjudged::RulesFailed => rules_failed(report),
+    };
+    Some(lines.join("\n") + "\n")
+}
+
+fn no_facts(intake: &Intake) -> Vec<String> {
+    let mut lines = vec!["could not judge: nothing of A2A was understood".to_owned()];
+    lines.extend(sources(intake));
+    lines.extend(rejects(intake));
+    lines.push(advice(intake).to_owned());
+    lines
+}
+
+fn sources(intake: &Intake) -> Vec<String> {
+    let mut lines: Vec<String> = intake.sources.iter().take(LISTED).map(source).collect();
+    if let Some(more) = intake.sources.len().checked_sub(LISTED).filter(|more| *more > 0) {
+        lines.push(format!("  and {} more", count(more, "source")));
+    }
+    lines
+}
+
+fn source(source: &SourceIntake) -> String {
+    let formats = match source.formats.as_slice() {
+        [] => "format not recognised".to_owned(),
+        formats => format!("read as {}", first_few(formats.iter().copied(), LISTED)),
+    };
+    let number = |n: u64, noun: &str| count(usize::try_from(n).unwrap_or(usize::MAX), noun);
+    let (records, rejects) = (number(source.records, "record"), number(source.rejects, "reject"));
+    format!("  {}: {formats}; {records}, {rejects}", clean(&source.name))
+}
+
+fn rejects(intake: &Intake) -> Vec<String> {
+    let one = |reject: &crate::findings::RejectCount| {
+        let at = place("", &reject.source, &reject.position);
+        format!("  {} {}, first {at}: {}", reject.count, reject.reason, clean(&reject.detail))
+    };
+    let mut lines: Vec<String> = intake.rejects.iter().map(one).collect();
+    if !lines.is_empty() {
+        lines.insert(0, "not understood:".to_owned());
+    }
+    lines
+}
+
+fn advice(intake: &Intake) -> &'static str {
+    if intake.sources.is_empty() {
+        "what to do: the paths name no file; check them, and quote globs that the shell must not expand"
+    } else if intake.sources.iter().all(|source| source.formats.is_empty()) {
+        "what to do: give HTTP exchanges as NDJSON or HAR, OTLP traces or logs (JSON or protobuf), JSON logs, or agent cards; \
+         gzip and zstd are unpacked"
+    } else if intake.records() == 0 {
+        "what to do: the format is known, but no record was whole; look at the first place of each reason above"
+    } else {
+        "what to do: the records were read, but none is an A2A call, task, card or push delivery; record the agents' traffic with \
+         its bodies, or turn on the A2A attributes of their telemetry. If yours have names of their own, add them under \
+         [vocabulary] in the configuration"
+    }
+}
+
+fn all_blind(report: &Report) -> Vec<String> {
+    if report.coverage.is_empty() {
+        return vec!["could not judge: there are no rules".to_owned()];
+    }
+    let mut lines = vec!["could not judge: every rule that was asked for lacks a field in this input".to_owned()];
+    let missing = report.blind().take(LISTED).map(|rule| {
+        format!("  {} needs {}", clean(&rule.rule), first_few(rule.missing.iter().map(String::as_str), LISTED))
+    });
+    lines.extend(missing);
+    lines.push(
+        "what to do: add a source that has these fields; `a2a-drift rules show ID` says what a rule looks at"
+            .to_owned(),
+    );
+    lines
+}
+
+fn rules_failed(report: &Report) -> Vec<String> {
+    let failed = count(report.failures.len(), "rule");
+    let mut lines = vec![format!("could not judge: {failed} failed, and their silence says nothing")];
+    lines.extend(report.failures.iter().map(|f| format!("  {}: {}", clean(&f.rule), clean(&f.message))));
+    lines.push("what to do: with --queries, run `a2a-drift rules check`; else please report this".to_owned());
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::{RejectCount, RuleCoverage};
+
+    fn intake(formats: Vec<&'static str>, records: u64) -> Intake {
+        Intake {
+            sources: vec![SourceIntake { name: "day.log".into(), formats, records, rejects: 3 }],
+            rejects: vec![RejectCount {
+                reason: "unknown-text",
+                count: 3,
+                source: "day.log".into(),
+                position: "1".into(),
+                detail: "no JSON in the line".into(),
+            }],
+            facts: 0,
+        }
+    }
+
+    #[test]
+    fn input_without_facts_is_described_by_source_and_by_reason_with_the_first_place() {
+        let report = Report { intake: intake(vec![], 0), ..Report::default() };
+        let text = render(&report).unwrap();
+        assert_eq!(
+            text.lines().take(4).collect::<Vec<_>>(),
+            [
+                "could not judge: nothing of A2A was understood",
+                "  day.log: format not recognised; 0 records, 3 rejects",
+                "not understood:",
+                "  3 unknown-text, first day.log:1: no JSON in the line",
+            ]
+        );
+        assert!(text.contains("what to do: give HTTP exchanges"), "{text}");
+    }
+
+    #[test]
+    fn the_advice_fits_how_far_reading_came() {
+        let advice = |intake: Intake| render(&Report { intake, ..Report::default() }).unwrap();
+        assert!(advice(Intake::default()).contains("the paths name no file"));
+        assert!(advice(intake(vec!["har"], 0)).contains("no record was whole"));
+        assert!(advice(intake(vec!["otlp-json"], 4)).contains("none is an A2A call"));
+    }
+
+    #[test]
+    fn rules_that_cannot_see_are_named_with_what_they_need() {
+        let blind = RuleCoverage { rule: "split_brain".into(), missing: vec!["task_events.state@client".into()] };
+        let report =
+            Report { coverage: vec![blind], intake: Intake { facts: 5, ..Intake::default() }, ..Report::default() };
+        assert!(render(&report).unwrap().contains("  split_brain needs task_events.state@client\n"));
+    }
+
+    #[test]
+    fn a_run_with_a_verdict_has_no_diagnosis() {
+        let sees = RuleCoverage { rule: "split_brain".into(), missing: vec![] };
+        let report =
+            Report { coverage: vec![sees], intake: Intake { facts: 5, ..Intake::default() }, ..Report::default() };
+        assert_eq!(render(&report), None);
+    }
+}

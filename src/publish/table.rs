@@ -1,0 +1,258 @@
+//! The page for a person on call: the verdict first, then incidents worst first, then what could not be seen or read.
+//!
+//! In: a report and the width of the page. Out: text with ANSI colours. Every text from outside goes through `clean`.
+
+mod finding;
+mod page;
+
+use std::collections::BTreeMap;
+
+use anstyle::{AnsiColor, Color, Style};
+
+use self::finding::{full, in_brief};
+use self::page::Page;
+use super::words::{clean, count, counts, date_time, day, first_few, folder_of_all, place, short_hash};
+use crate::findings::{Finding, Incident, Report, Severity, Unjudged};
+
+/// How much to show.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Detail {
+    /// The verdict and the incidents.
+    Brief,
+    /// Also coverage and rejects, with many findings of one rule folded.
+    #[default]
+    Normal,
+    /// Everything, with nothing folded.
+    Full,
+}
+
+/// How a report is looked at.
+#[derive(Debug, Clone, Copy)]
+struct View<'a> {
+    detail: Detail,
+    /// The folder that all sources are in: said once, and left out of every place.
+    folder: &'a str,
+}
+
+/// Findings of one rule in one incident that are shown in full before the rest is only listed.
+const SHOWN_PER_RULE: usize = 3;
+/// Names listed before the rest is only counted.
+const LISTED: usize = 8;
+
+const BOLD: Style = Style::new().bold();
+const DIM: Style = Style::new().dimmed();
+const RED: Style = Style::new().bold().fg_color(Some(Color::Ansi(AnsiColor::Red)));
+const YELLOW: Style = Style::new().bold().fg_color(Some(Color::Ansi(AnsiColor::Yellow)));
+const CYAN: Style = Style::new().fg_color(Some(Color::Ansi(AnsiColor::Cyan)));
+const GREEN: Style = Style::new().bold().fg_color(Some(Color::Ansi(AnsiColor::Green)));
+
+/// The page.
+pub fn render(report: &Report, width: usize, detail: Detail) -> String {
+    let folder = folder_of_all(report.intake.sources.iter().map(|source| source.name.as_str()));
+    let view = View { detail, folder };
+    let mut page = Page::new(width);
+    verdict(&mut page, report, view);
+    for incident in report.incidents.iter().filter(|incident| incident.severity > Severity::Info) {
+        page.gap();
+        show_incident(&mut page, report, incident, view);
+    }
+    information(&mut page, report, view);
+    failures(&mut page, report);
+    if detail != Detail::Brief {
+        blind(&mut page, report);
+        rejects(&mut page, report, view);
+    }
+    page.finish()
+}
+
+fn severity_style(severity: Severity) -> Style {
+    match severity {
+        Severity::Critical => RED,
+        Severity::Warning => YELLOW,
+        Severity::Info => CYAN,
+    }
+}
+
+fn verdict(page: &mut Page, report: &Report, view: View<'_>) {
+    let worst = report.worst();
+    let (word, style) = match (report.unjudged(), worst) {
+        (Some(Unjudged::NoFacts | Unjudged::AllBlind), _) => ("NO VERDICT", RED),
+        (Some(Unjudged::RulesFailed), _) => ("INCOMPLETE", RED),
+        (None, Some(Severity::Critical)) => ("DRIFT", RED),
+        (None, Some(Severity::Warning)) => ("DRIFT", YELLOW),
+        (None, Some(Severity::Info) | None) => ("CLEAN", GREEN),
+    };
+    let found: Vec<String> = [Severity::Critical, Severity::Warning, Severity::Info]
+        .into_iter()
+        .map(|severity| (report.count(severity), severity))
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, severity)| format!("{number} {}", severity.as_str()))
+        .collect();
+    let found = match report.incidents.iter().map(|incident| incident.since).min() {
+        Some(since) => format!(
+            "{}; {}; since {}",
+            found.join(", "),
+            counts(&[
+                (report.agents().len(), "agent"),
+                (report.tasks().len(), "task"),
+                (report.clients().len(), "client")
+            ]),
+            date_time(since)
+        ),
+        None => "nothing found".to_owned(),
+    };
+    page.item(0, style, word, &found);
+
+    page.item(0, DIM, "", &basis(report, view));
+}
+
+/// What the verdict rests on.
+fn basis(report: &Report, view: View<'_>) -> String {
+    let intake = &report.intake;
+    let records = count(usize::try_from(intake.records()).unwrap_or(usize::MAX), "record");
+    let sources = count(intake.sources.len(), "source");
+    let below = if view.folder.is_empty() { String::new() } else { format!(" below {}", clean(view.folder)) };
+    let judging = report.coverage.len() - report.blind().count();
+    let rules = count(report.coverage.len(), "rule");
+    let as_of = report.as_of.map_or_else(|| "each agent's last fact".to_owned(), date_time);
+    format!("{records} from {sources}{below}; {judging} of {rules} could judge; as of {as_of}")
+}
+
+fn show_incident(page: &mut Page, report: &Report, incident: &Incident, view: View<'_>) {
+    let agent = if incident.agent.is_empty() { "no agent named".into() } else { clean(&incident.agent) };
+    let mut about = match &incident.generation {
+        Some(generation) => {
+            let version = if generation.version.is_empty() { "without version" } else { &generation.version };
+            format!("card {}, contract {}", clean(version), short_hash(&clean(&generation.contract_sha256)))
+        }
+        None => "no card seen by then".to_owned(),
+    };
+    about.push_str(&format!("; since {}", date_time(incident.since)));
+    let touched = counts(&[(incident.tasks.len(), "task"), (incident.clients.len(), "client")]);
+    if !touched.is_empty() {
+        about.push_str(&format!("; {touched}"));
+    }
+    page.item(0, BOLD, &agent, &about);
+
+    let findings = incident.findings.iter().map(|&place| &report.findings[place]);
+    for alike in by_rule(findings.filter(|finding| finding.severity > Severity::Info)) {
+        show_alike(page, &alike, incident, view);
+    }
+}
+
+/// Findings of one rule and severity, in the order in which they come.
+fn by_rule<'a>(findings: impl Iterator<Item = &'a Finding>) -> Vec<Vec<&'a Finding>> {
+    let mut groups: Vec<Vec<&Finding>> = Vec::new();
+    for finding in findings {
+        match groups.last_mut() {
+            Some(group) if group[0].rule == finding.rule && group[0].severity == finding.severity => {
+                group.push(finding);
+            }
+            _ => groups.push(vec![finding]),
+        }
+    }
+    groups
+}
+
+fn show_alike(page: &mut Page, alike: &[&Finding], incident: &Incident, view: View<'_>) {
+    let first = alike[0];
+    let number = if alike.len() > 1 { format!("{} times", alike.len()) } else { String::new() };
+    let word = first.severity.as_str().to_uppercase();
+    page.gap();
+    page.item(2, severity_style(first.severity), &format!("{word} {}", clean(&first.rule)), &number);
+    let shown = if view.detail == Detail::Full { alike.len() } else { SHOWN_PER_RULE };
+    for (number, finding) in alike.iter().take(shown).enumerate() {
+        if number > 0 {
+            page.gap();
+        }
+        full(page, finding, number.checked_sub(1).map(|before| alike[before]), day(incident.since), view);
+    }
+    folded(page, alike.get(shown..).unwrap_or_default());
+}
+
+/// What is left of findings alike, by the tasks that they are about, else by whatever tells them apart.
+fn folded(page: &mut Page, rest: &[&Finding]) {
+    if rest.is_empty() {
+        return;
+    }
+    let all_have_tasks = rest.iter().all(|finding| finding.task_id.is_some());
+    let noun = if all_have_tasks { "task" } else { "finding" };
+    let names: Vec<String> = rest.iter().map(|finding| name_of(finding)).collect();
+    page.gap();
+    let list = first_few(names.iter().map(String::as_str), LISTED);
+    page.text(4, &format!("and {} (--verbose shows them): {list}", count(rest.len(), &format!("more {noun}"))));
+}
+
+fn name_of(finding: &Finding) -> String {
+    let of_entity = || {
+        let values = finding.entity.iter().filter(|(column, value)| *column != "agent" && !value.is_empty());
+        values.map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" ")
+    };
+    finding.task_id.clone().unwrap_or_else(of_entity)
+}
+
+fn information(page: &mut Page, report: &Report, view: View<'_>) {
+    let findings = report.findings.iter().filter(|finding| finding.severity == Severity::Info);
+    let groups = by_rule(findings);
+    if groups.is_empty() {
+        return;
+    }
+    page.gap();
+    page.item(0, BOLD, "For information", "");
+    for alike in groups {
+        let number = if alike.len() > 1 { format!("{} times", alike.len()) } else { String::new() };
+        page.item(2, CYAN, &clean(&alike[0].rule), &number);
+        let shown = if view.detail == Detail::Full { alike.len() } else { SHOWN_PER_RULE };
+        for finding in alike.iter().take(shown) {
+            in_brief(page, finding, view);
+        }
+        if let Some(rest) = alike.len().checked_sub(shown).filter(|rest| *rest > 0) {
+            page.text(4, &format!("and {rest} more"));
+        }
+    }
+}
+
+fn failures(page: &mut Page, report: &Report) {
+    if report.failures.is_empty() {
+        return;
+    }
+    page.gap();
+    page.item(0, RED, "Rules that failed", "their silence says nothing");
+    for failure in &report.failures {
+        page.text(2, &format!("{}: {}", clean(&failure.rule), clean(&failure.message)));
+    }
+}
+
+fn blind(page: &mut Page, report: &Report) {
+    let mut rules_by_missing: BTreeMap<&[String], Vec<&str>> = BTreeMap::new();
+    for rule in report.blind() {
+        rules_by_missing.entry(&rule.missing).or_default().push(&rule.rule);
+    }
+    if rules_by_missing.is_empty() {
+        return;
+    }
+    let (blind, rules) = (report.blind().count(), count(report.coverage.len(), "rule"));
+    page.gap();
+    page.item(0, BOLD, "Blind", &format!("{blind} of {rules}: a field is missing in this input"));
+    for (missing, rules) in rules_by_missing {
+        let missing = first_few(missing.iter().map(String::as_str), LISTED);
+        page.text(2, &format!("without {missing}: {}", first_few(rules, usize::MAX)));
+    }
+}
+
+fn rejects(page: &mut Page, report: &Report, view: View<'_>) {
+    let intake = &report.intake;
+    if intake.rejects.is_empty() {
+        return;
+    }
+    page.gap();
+    let rejected = usize::try_from(intake.rejected()).unwrap_or(usize::MAX);
+    page.item(0, BOLD, "Not understood", &format!("{} of the input", count(rejected, "piece")));
+    for reject in &intake.rejects {
+        let at = place(view.folder, &reject.source, &reject.position);
+        page.text(2, &format!("{} {}, first {at}: {}", reject.count, reject.reason, clean(&reject.detail)));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,151 @@
+//! How things are worded on a page: counts, times, places, and text that came from outside.
+//!
+//! In: values. Out: text that is safe to print. Decides no layout.
+
+use std::borrow::Cow;
+use std::fmt::Write;
+
+use chrono::{DateTime, NaiveDate, Utc};
+
+use crate::instant::Instant;
+
+/// `1 task`, `3 tasks`; irregular plurals are not needed.
+pub(super) fn count(number: usize, noun: &str) -> String {
+    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+}
+
+/// Counts of what there is any of: `3 tasks, 1 client`; empty when there is nothing.
+pub(super) fn counts(numbers: &[(usize, &str)]) -> String {
+    let present: Vec<String> =
+        numbers.iter().filter(|(number, _)| *number > 0).map(|(number, noun)| count(*number, noun)).collect();
+    present.join(", ")
+}
+
+/// Text from outside without anything that could move a cursor, recolour or reorder a terminal's text.
+///
+/// Names of agents, skills and tasks are whatever a peer sent. Control characters and the bidirectional controls of
+/// Unicode are written out, and line breaks become blanks.
+pub(super) fn clean(text: &str) -> Cow<'_, str> {
+    let unsafe_char = |c: char| {
+        c.is_control()
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}')
+    };
+    if !text.contains(unsafe_char) {
+        return Cow::Borrowed(text);
+    }
+    let mut cleaned = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' | '\t' => cleaned.push(' '),
+            // Writing to a String cannot fail.
+            c if unsafe_char(c) => _ = write!(cleaned, "\\u{{{:x}}}", u32::from(c)),
+            c => cleaned.push(c),
+        }
+    }
+    Cow::Owned(cleaned)
+}
+
+/// The day of an instant, against which times nearby are shortened.
+pub(super) fn day(at: Instant) -> NaiveDate {
+    utc(at).date_naive()
+}
+
+/// Date and time to the second: `2026-11-30 06:15:34Z`.
+pub(super) fn date_time(at: Instant) -> String {
+    utc(at).format("%Y-%m-%d %H:%M:%SZ").to_string()
+}
+
+/// Time to the millisecond where it has any, with the date only where it is not the given day: `06:15:34.786Z`.
+pub(super) fn time_on(day_of_page: NaiveDate, at: Instant) -> String {
+    let at_utc = utc(at);
+    let date = if day(at) == day_of_page { "" } else { "%Y-%m-%d " };
+    let fraction = if at_utc.timestamp_subsec_millis() == 0 { "" } else { "%.3f" };
+    at_utc.format(&format!("{date}%H:%M:%S{fraction}Z")).to_string()
+}
+
+/// A place that editors and people understand: `day.ndjson:12`, `day.pb at byte 4096`. The folder that all sources are in
+/// is left out.
+pub(super) fn place(folder: &str, source: &str, position: &str) -> String {
+    let source = match source {
+        "-" => "stdin".into(),
+        source => clean(source.strip_prefix(folder).unwrap_or(source)),
+    };
+    match position {
+        "" => source.into_owned(),
+        line if line.bytes().all(|b| b.is_ascii_digit()) => format!("{source}:{line}"),
+        other => format!("{source} at {}", clean(other)),
+    }
+}
+
+/// The folder, with its closing slash, that all sources are in; `''` when there is none.
+pub(super) fn folder_of_all<'a>(sources: impl Iterator<Item = &'a str>) -> &'a str {
+    let folder = |source: &'a str| source.rfind('/').map_or("", |slash| &source[..=slash]);
+    let shared = |a: &'a str, b: &'a str| {
+        let matching = a.bytes().zip(b.bytes()).take_while(|(a, b)| a == b).count();
+        a.as_bytes()[..matching].iter().rposition(|byte| *byte == b'/').map_or("", |slash| &a[..=slash])
+    };
+    sources.filter(|source| *source != "-").map(folder).reduce(shared).unwrap_or_default()
+}
+
+/// The first characters of a hash, enough to tell two apart.
+pub(super) fn short_hash(hash: &str) -> &str {
+    hash.get(..8).unwrap_or(hash)
+}
+
+/// The first few of a list, and how many more there are: `a, b and 3 more`.
+pub(super) fn first_few<'a>(items: impl IntoIterator<Item = &'a str>, most: usize) -> String {
+    let mut items = items.into_iter();
+    let shown: Vec<_> = items.by_ref().take(most).map(clean).collect();
+    let more = items.count();
+    let list = shown.join(", ");
+    if more == 0 { list } else { format!("{list} and {more} more") }
+}
+
+fn utc(at: Instant) -> DateTime<Utc> {
+    DateTime::from_timestamp_nanos(at.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_from_outside_cannot_control_the_terminal() {
+        assert_eq!(clean("skill\u{1b}[31m\u{7}\u{202e}x\ny"), "skill\\u{1b}[31m\\u{7}\\u{202e}x y");
+        assert!(matches!(clean("zusammenfassen-ä"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn the_date_is_left_out_only_on_its_own_day() {
+        let at = Instant(1_796_019_334_786_336_000);
+        assert_eq!(time_on(day(at), at), "06:15:34.786Z");
+        assert_eq!(time_on(day(Instant(0)), at), "2026-11-30 06:15:34.786Z");
+        assert_eq!(time_on(day(at), Instant(1_796_019_334_000_000_000)), "06:15:34Z");
+        assert_eq!(date_time(at), "2026-11-30 06:15:34Z");
+    }
+
+    #[test]
+    fn lines_are_written_as_editors_take_them() {
+        assert_eq!(place("", "a.ndjson", "12"), "a.ndjson:12");
+        assert_eq!(place("x/", "x/y/a.pb", "byte 4096"), "y/a.pb at byte 4096");
+        assert_eq!(place("", "a.pb", ""), "a.pb");
+        assert_eq!(place("", "-", "3"), "stdin:3");
+    }
+
+    #[test]
+    fn the_folder_of_all_sources_is_a_whole_folder() {
+        assert_eq!(folder_of_all(["x/day-1/a", "x/day-2/b"].into_iter()), "x/");
+        assert_eq!(folder_of_all(["x/y/a", "-", "x/y/z/b"].into_iter()), "x/y/");
+        assert_eq!(folder_of_all(["ä/a", "å/a"].into_iter()), "");
+        assert_eq!(folder_of_all(["a", "x/b"].into_iter()), "");
+        assert_eq!(folder_of_all(["/a", "/b"].into_iter()), "/");
+    }
+
+    #[test]
+    fn long_lists_say_how_much_was_left_out() {
+        assert_eq!(first_few(["a", "b", "c"], 2), "a, b and 1 more");
+        assert_eq!(first_few(["a", "b"], 2), "a, b");
+        assert_eq!((count(1, "task"), count(0, "task")), ("1 task".to_owned(), "0 tasks".to_owned()));
+        assert_eq!(counts(&[(0, "task"), (2, "client")]), "2 clients");
+    }
+}

@@ -1,0 +1,325 @@
+//! The corpus: all rules and views, in the order in which they can be evaluated.
+//!
+//! In: a folder of query files, or the one in the binary. Out: [`Corpus`], or every problem that keeps it from being one.
+//! Never plans SQL.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use include_dir::{Dir, include_dir};
+use walkdir::WalkDir;
+
+use super::header::{self, RuleHeader, ViewHeader};
+use super::problem::{Problem, listed};
+use super::query::Query;
+use super::source::{Place, Section, Source};
+use super::stack;
+use crate::tables::Facts;
+
+static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/queries");
+
+/// Rules and views.
+#[derive(Debug, Clone)]
+pub struct Corpus {
+    /// Views; each reads facts and views before it.
+    pub views: Vec<View>,
+    /// Rules; each reads facts, views and rules before it.
+    pub rules: Vec<Rule>,
+}
+
+/// A rule.
+#[derive(Debug, Clone)]
+pub struct Rule {
+    /// File stem.
+    pub id: String,
+    /// Folder.
+    pub category: String,
+    /// File.
+    pub path: PathBuf,
+    /// Header.
+    pub header: RuleHeader,
+    /// Runbook, by section.
+    pub runbook: Vec<Section>,
+    /// Query.
+    pub query: Query,
+    pub(super) source: Source,
+}
+
+/// A view.
+#[derive(Debug, Clone)]
+pub struct View {
+    /// File stem.
+    pub name: String,
+    /// File.
+    pub path: PathBuf,
+    /// Header.
+    pub header: ViewHeader,
+    /// Notes below the header.
+    pub notes: Vec<Section>,
+    /// Query.
+    pub query: Query,
+    pub(super) source: Source,
+}
+
+impl View {
+    /// Whether it is run once and kept, rather than inline text.
+    pub fn is_stored(&self) -> bool {
+        self.header.by.is_some()
+    }
+}
+
+/// Why there is no corpus.
+#[derive(Debug, thiserror::Error)]
+pub enum CorpusError {
+    /// A folder or file could not be read.
+    #[error("cannot read {path}")]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// Query files are not what they must be.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Invalid(Vec<Problem>),
+    /// The system gave no thread to parse in.
+    #[error("cannot start a thread to read queries in")]
+    Thread(#[source] std::io::Error),
+}
+
+/// A file of the corpus: its path for messages, its path within the folder, its bytes.
+type File = (PathBuf, PathBuf, Vec<u8>);
+
+impl Corpus {
+    /// The corpus in the binary.
+    ///
+    /// # Errors
+    /// When it does not hold together, which the tests of this crate rule out.
+    pub fn embedded() -> Result<Self, CorpusError> {
+        let mut files = Vec::new();
+        let mut dirs = vec![&EMBEDDED];
+        while let Some(dir) = dirs.pop() {
+            dirs.extend(dir.dirs());
+            files.extend(dir.files().map(|file| {
+                (Path::new("queries").join(file.path()), file.path().to_owned(), file.contents().to_owned())
+            }));
+        }
+        Self::read(files)
+    }
+
+    /// The corpus in a folder that has `rules/<category>/<id>.sql` and `views/<name>.sql`.
+    ///
+    /// # Errors
+    /// When a file cannot be read, or the corpus does not hold together: then every problem found is told.
+    pub fn from_dir(dir: &Path) -> Result<Self, CorpusError> {
+        let mut files = Vec::new();
+        let read_error = |path: &Path| {
+            let path = path.to_owned();
+            |source| CorpusError::Read { path, source }
+        };
+        for entry in WalkDir::new(dir).follow_links(true).sort_by_file_name() {
+            let entry = entry.map_err(|error| {
+                let path = error.path().unwrap_or(dir).to_owned();
+                CorpusError::Read { path, source: error.into() }
+            })?;
+            if entry.file_type().is_file() {
+                let path = entry.path();
+                let within = path.strip_prefix(dir).unwrap_or(path).to_owned();
+                files.push((path.to_owned(), within, std::fs::read(path).map_err(read_error(path))?));
+            }
+        }
+        let is_query = |(_, within, _): &File| within.starts_with("rules") || within.starts_with("views");
+        if !files.iter().any(is_query) {
+            let message = "there are no `rules/<category>/<id>.sql` and no `views/<name>.sql` in this folder";
+            return Err(CorpusError::Invalid(vec![Problem::at(dir, (1, 1), message)]));
+        }
+        Self::read(files)
+    }
+
+    fn read(mut files: Vec<File>) -> Result<Self, CorpusError> {
+        files.sort();
+        stack::deep(|| Loader::default().load(files)).map_err(CorpusError::Thread)?.map_err(CorpusError::Invalid)
+    }
+
+    /// A rule by its id.
+    pub fn rule(&self, id: &str) -> Option<&Rule> {
+        self.rules.iter().find(|rule| rule.id == id)
+    }
+
+    /// A view by its name.
+    pub fn view(&self, name: &str) -> Option<&View> {
+        self.views.iter().find(|view| view.name == name)
+    }
+}
+
+#[derive(Default)]
+struct Loader {
+    views: Vec<View>,
+    rules: Vec<Rule>,
+    problems: Vec<Problem>,
+}
+
+impl Loader {
+    fn load(mut self, files: Vec<File>) -> Result<Corpus, Vec<Problem>> {
+        for (path, within, bytes) in files {
+            let parts: Vec<String> = within.iter().map(|part| part.to_string_lossy().into_owned()).collect();
+            let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
+            let result = match parts[..] {
+                [.., name] if name.starts_with('.') => continue,
+                ["rules", category, file] => self.rule(&path, category, file, bytes),
+                ["views", file] => self.view(&path, file, bytes),
+                ["rules" | "views", ..] => Err((
+                    (1, 1),
+                    "rules are `rules/<category>/<id>.sql` and views `views/<name>.sql`, and nothing else is there"
+                        .to_owned(),
+                )),
+                _ => continue,
+            };
+            if let Err((place, message)) = result {
+                self.problems.push(Problem::at(&path, place, message));
+            }
+        }
+        self.check_names();
+        if self.problems.is_empty() {
+            self.views = in_order(std::mem::take(&mut self.views), &mut self.problems);
+            self.rules = in_order(std::mem::take(&mut self.rules), &mut self.problems);
+        }
+        match self.problems.is_empty() {
+            true => Ok(Corpus { views: self.views, rules: self.rules }),
+            false => Err(self.problems),
+        }
+    }
+
+    fn rule(&mut self, path: &Path, category: &str, file: &str, bytes: Vec<u8>) -> Result<(), (Place, String)> {
+        let id = stem(file)?;
+        if !is_name(category) {
+            return Err(((1, 1), format!("`{category}` is no category: lower case letters, digits and `_`")));
+        }
+        let (text, source) = cut(bytes)?;
+        for (place, message) in source.runbook_problems() {
+            self.problems.push(Problem::at(path, place, message));
+        }
+        let header = header::read::<RuleHeader>(&source)?;
+        let query = Query::parse(&text, source.sql_line)?;
+        let (category, path, runbook) = (category.to_owned(), path.to_owned(), source.sections.clone());
+        self.rules.push(Rule { id, category, path, header, runbook, query, source });
+        Ok(())
+    }
+
+    fn view(&mut self, path: &Path, file: &str, bytes: Vec<u8>) -> Result<(), (Place, String)> {
+        let name = stem(file)?;
+        let (text, source) = cut(bytes)?;
+        let header = header::read::<ViewHeader>(&source)?;
+        let query = Query::parse(&text, source.sql_line)?;
+        let notes = source.sections.clone();
+        self.views.push(View { name, path: path.to_owned(), header, notes, query, source });
+        Ok(())
+    }
+
+    /// Names are unique, and what a query reads exists.
+    fn check_names(&mut self) {
+        let tables: BTreeSet<String> = Facts::schemas().into_iter().map(|(name, _)| name.to_owned()).collect();
+        let views: BTreeSet<String> = self.views.iter().map(|view| view.name.clone()).collect();
+        let rules: BTreeSet<String> = self.rules.iter().map(|rule| rule.id.clone()).collect();
+        let mut taken: BTreeSet<&str> = tables.iter().map(String::as_str).collect();
+        let queries = self.views.iter().map(|v| (&v.path, &v.name, &v.query, false));
+        for (path, name, query, is_rule) in queries.chain(self.rules.iter().map(|r| (&r.path, &r.id, &r.query, true))) {
+            if !taken.insert(name) {
+                let message = format!("the name `{name}` is taken by a table, a view or another rule");
+                self.problems.push(Problem::at(path, (1, 1), message));
+            }
+            for read in &query.reads {
+                let known = tables.contains(read) || views.contains(read) || (is_rule && rules.contains(read));
+                if !known {
+                    let what = if is_rule { "table, view or rule" } else { "table or view" };
+                    let rules = rules.iter().filter(|_| is_rule);
+                    let valid = listed(tables.iter().chain(&views).chain(rules));
+                    let message = format!("no {what} `{read}`; there are {valid}");
+                    self.problems.push(Problem::at(path, query.place_of(read), message));
+                }
+            }
+            for (cte, place) in &query.ctes {
+                if tables.contains(cte) || views.contains(cte) || rules.contains(cte) {
+                    let message = format!("`WITH {cte}` hides the table, view or rule of that name");
+                    self.problems.push(Problem::at(path, *place, message));
+                }
+            }
+        }
+    }
+}
+
+fn cut(bytes: Vec<u8>) -> Result<(String, Source), (Place, String)> {
+    let text = String::from_utf8(bytes).map_err(|_| ((1, 1), "the file is not UTF-8".to_owned()))?;
+    let source = Source::cut(&text)?;
+    Ok((text, source))
+}
+
+fn stem(file: &str) -> Result<String, (Place, String)> {
+    file.strip_suffix(".sql").filter(|stem| is_name(stem)).map(str::to_owned).ok_or_else(|| {
+        ((1, 1), "the file's name is `<name>.sql`, the name of lower case letters, digits and `_`".to_owned())
+    })
+}
+
+fn is_name(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+}
+
+/// What stands in an order of dependency.
+trait Reader {
+    fn name(&self) -> &str;
+    fn path(&self) -> &Path;
+    fn query(&self) -> &Query;
+}
+
+impl Reader for View {
+    fn name(&self) -> &str {
+        &self.name
+    }
+    fn path(&self) -> &Path {
+        &self.path
+    }
+    fn query(&self) -> &Query {
+        &self.query
+    }
+}
+
+impl Reader for Rule {
+    fn name(&self) -> &str {
+        &self.id
+    }
+    fn path(&self) -> &Path {
+        &self.path
+    }
+    fn query(&self) -> &Query {
+        &self.query
+    }
+}
+
+/// Items so that each comes after what it reads, else by name; a circle is a problem that names its members.
+fn in_order<T: Reader>(items: Vec<T>, problems: &mut Vec<Problem>) -> Vec<T> {
+    let mut waiting: BTreeMap<String, T> = items.into_iter().map(|item| (item.name().to_owned(), item)).collect();
+    let mut ordered = Vec::new();
+    loop {
+        let is_free = |item: &T| !item.query().reads.iter().any(|read| waiting.contains_key(read));
+        let Some(name) = waiting.iter().find(|(_, item)| is_free(item)).map(|(name, _)| name.clone()) else { break };
+        ordered.extend(waiting.remove(&name));
+    }
+    if let Some((_, first)) = waiting.first_key_value() {
+        let mut circle: Vec<&T> = vec![first];
+        while let Some(next) = circle.last().and_then(|item| item.query().reads.iter().find_map(|r| waiting.get(r))) {
+            if let Some(start) = circle.iter().position(|item| item.name() == next.name()) {
+                circle.drain(..start);
+                break;
+            }
+            circle.push(next);
+        }
+        if let Some(first) = circle.first() {
+            let names = circle.iter().chain([first]).map(|item| item.name()).collect::<Vec<_>>().join(" -> ");
+            let next = circle.get(1).unwrap_or(first).name();
+            let message = format!("these read each other in a circle: {names}");
+            problems.push(Problem::at(first.path(), first.query().place_of(next), message));
+        }
+    }
+    ordered
+}

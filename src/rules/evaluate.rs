@@ -1,0 +1,390 @@
+//! Evaluation of a corpus over fact batches, in batch: every query once, in the order of dependency.
+//!
+//! In: the corpus, params, batches. Out: findings, failures, generations. One query's failure never stops another.
+//! Holds no judgement and reads no clock, but to stop a query that takes too long.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use arrow::array::RecordBatch;
+use datafusion::error::DataFusionError;
+use datafusion::physical_plan::execute_stream;
+use datafusion::prelude::SessionContext;
+use futures::StreamExt;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::corpus::{Corpus, Rule, View};
+use super::evidence::FactIndex;
+use super::params::Params;
+use super::plan::{self, QueryError};
+use super::problem::listed;
+use super::query::Query;
+use super::{generations, rows, stack};
+use crate::findings::{Finding, Generation};
+
+/// Param values from outside, by rule or view, then by param.
+pub type Overrides = BTreeMap<String, Params>;
+
+/// What a query may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Time a query may take.
+    pub time: Duration,
+    /// Bytes that the operators of all running queries may hold, and that each result may have.
+    pub memory: usize,
+    /// Partitions of a query.
+    pub partitions: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let memory = usize::try_from(4_u64 << 30).unwrap_or(usize::MAX);
+        Self { time: Duration::from_secs(120), memory, partitions: 2 }
+    }
+}
+
+/// Why an engine could not be made or run.
+#[derive(Debug, thiserror::Error)]
+pub enum EngineError {
+    /// A name of a rule or view that is not in the corpus.
+    #[error("no rule or view `{name}`; there are {valid}")]
+    UnknownName {
+        /// The name.
+        name: String,
+        /// Names that are.
+        valid: String,
+    },
+    /// A param that the rule or view does not have.
+    #[error("`{query}` has no param `{param}`; it has {valid}")]
+    UnknownParam {
+        /// Rule or view.
+        query: String,
+        /// The param.
+        param: String,
+        /// Params that it has.
+        valid: String,
+    },
+    /// A param value of another kind than its default.
+    #[error("param `{param}` of `{query}` is {expected}, not {got}")]
+    ParamKind {
+        /// Rule or view.
+        query: String,
+        /// The param.
+        param: String,
+        /// Kind of the default.
+        expected: &'static str,
+        /// Kind of the value.
+        got: &'static str,
+    },
+    /// The system gave no threads.
+    #[error("cannot start the rule engine's threads")]
+    Threads(#[source] std::io::Error),
+    /// The tables could not be set up.
+    #[error("cannot set up the tables")]
+    Tables(#[source] Box<DataFusionError>),
+}
+
+/// A rule or view that failed, in whole or in some rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RuleFailure {
+    /// Rule or view.
+    pub rule: String,
+    /// What happened.
+    pub message: String,
+}
+
+/// The rows of a stored view or of a rule.
+#[derive(Debug, Clone)]
+pub struct Rows {
+    /// View or rule.
+    pub name: String,
+    /// Its rows.
+    pub batch: RecordBatch,
+}
+
+/// What came out.
+#[derive(Debug, Default)]
+pub struct Evaluation {
+    /// Findings of all instants, by rule and id; [`super::select`] picks those that fire.
+    pub findings: Vec<Finding>,
+    /// What failed.
+    pub failures: Vec<RuleFailure>,
+    /// Generations of cards, if the corpus has the view `card_generations`.
+    pub generations: Vec<Generation>,
+    /// Rows of stored views, in the order of evaluation.
+    pub views: Vec<Rows>,
+}
+
+/// A corpus with its params, ready to be evaluated any number of times.
+#[derive(Debug, Clone)]
+pub struct Engine {
+    corpus: Arc<Corpus>,
+    /// Params of every rule and view, overrides included.
+    params: Arc<BTreeMap<String, Params>>,
+    /// Rules whose findings are wanted; all when none.
+    only: Option<BTreeSet<String>>,
+    limits: Limits,
+}
+
+impl Engine {
+    /// An engine for a corpus.
+    ///
+    /// # Errors
+    /// When an override names no rule, view or param, or has a value of another kind.
+    pub fn new(corpus: Corpus, overrides: &Overrides) -> Result<Self, EngineError> {
+        let defaults = corpus.views.iter().map(|view| (view.name.clone(), view.header.params.clone()));
+        let defaults = defaults.chain(corpus.rules.iter().map(|rule| (rule.id.clone(), rule.header.params.clone())));
+        let mut params: BTreeMap<String, Params> = defaults.collect();
+        for (query, values) in overrides {
+            let valid = listed(params.keys());
+            let Some(known) = params.get_mut(query) else {
+                return Err(EngineError::UnknownName { name: query.clone(), valid });
+            };
+            for (param, value) in values {
+                let valid = listed(known.keys());
+                let (query, param) = (query.clone(), param.clone());
+                let Some(default) = known.get_mut(&param) else {
+                    return Err(EngineError::UnknownParam { query, param, valid });
+                };
+                let (expected, got) = (default.kind(), value.kind());
+                *default = value.in_kind_of(default).ok_or(EngineError::ParamKind { query, param, expected, got })?;
+            }
+        }
+        Ok(Self { corpus: Arc::new(corpus), params: Arc::new(params), only: None, limits: Limits::default() })
+    }
+
+    /// This engine for some rules only, and the views and rules that they read.
+    ///
+    /// # Errors
+    /// When a name is no rule.
+    pub fn only<S: AsRef<str>>(mut self, rules: &[S]) -> Result<Self, EngineError> {
+        for name in rules {
+            if self.corpus.rule(name.as_ref()).is_none() {
+                let valid = listed(self.corpus.rules.iter().map(|rule| &rule.id));
+                return Err(EngineError::UnknownName { name: name.as_ref().to_owned(), valid });
+            }
+        }
+        self.only = Some(rules.iter().map(|name| name.as_ref().to_owned()).collect());
+        Ok(self)
+    }
+
+    /// This engine with other limits.
+    pub fn with_limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// The corpus.
+    pub fn corpus(&self) -> &Corpus {
+        &self.corpus
+    }
+
+    /// Evaluates the corpus over batches of facts, one or more a table.
+    ///
+    /// # Errors
+    /// When the system gives no threads or the tables cannot be set up; a query's failure is in the result.
+    pub async fn evaluate(&self, batches: Vec<(&'static str, RecordBatch)>) -> Result<Evaluation, EngineError> {
+        let engine = self.clone();
+        stack::deep_async(move || async move { Run::new(engine, batches)?.evaluate().await })
+            .await
+            .map_err(EngineError::Threads)?
+    }
+
+    /// Rules and views that the wanted rules rest on, themselves included.
+    fn needed(&self) -> BTreeSet<String> {
+        let wanted = |rule: &&Rule| self.only.as_ref().is_none_or(|only| only.contains(&rule.id));
+        let mut needed: BTreeSet<String> = self.corpus.rules.iter().filter(wanted).map(|r| r.id.clone()).collect();
+        needed.insert(generations::VIEW.to_owned());
+        let rules = self.corpus.rules.iter().map(|rule| (&rule.id, &rule.query));
+        let views = self.corpus.views.iter().map(|view| (&view.name, &view.query));
+        // Readers come after what they read, so that one walk from the end finds all.
+        for (name, query) in rules.rev().chain(views.rev()) {
+            if needed.contains(name) {
+                needed.extend(query.reads.iter().cloned());
+            }
+        }
+        needed
+    }
+}
+
+/// A rule or a view.
+#[derive(Clone, Copy)]
+enum Step<'a> {
+    Inline(&'a View),
+    Stored(&'a View),
+    Rule(&'a Rule),
+}
+
+impl<'a> Step<'a> {
+    fn name(self) -> &'a str {
+        match self {
+            Self::Inline(view) | Self::Stored(view) => &view.name,
+            Self::Rule(rule) => &rule.id,
+        }
+    }
+
+    fn query(self) -> &'a Query {
+        match self {
+            Self::Inline(view) | Self::Stored(view) => &view.query,
+            Self::Rule(rule) => &rule.query,
+        }
+    }
+}
+
+/// One evaluation.
+struct Run {
+    engine: Engine,
+    facts: Vec<(&'static str, RecordBatch)>,
+    ctx: SessionContext,
+    /// Rows of stored views and rules so far.
+    results: BTreeMap<String, RecordBatch>,
+    /// Queries that failed, by name.
+    failed: BTreeMap<String, String>,
+}
+
+impl Run {
+    fn new(engine: Engine, facts: Vec<(&'static str, RecordBatch)>) -> Result<Self, EngineError> {
+        let tables = |error: DataFusionError| EngineError::Tables(Box::new(error));
+        let ctx = plan::session(engine.limits.partitions, engine.limits.memory).map_err(tables)?;
+        for (name, schema) in crate::tables::Facts::schemas() {
+            let batches = facts.iter().filter(|(table, _)| *table == name).map(|(_, batch)| batch.clone()).collect();
+            plan::add_table(&ctx, name, schema, batches).map_err(tables)?;
+        }
+        Ok(Self { engine, facts, ctx, results: BTreeMap::new(), failed: BTreeMap::new() })
+    }
+
+    async fn evaluate(mut self) -> Result<Evaluation, EngineError> {
+        let corpus = Arc::clone(&self.engine.corpus);
+        for level in levels(&corpus, &self.engine.needed()) {
+            self.run_level(&level).await;
+        }
+        Ok(self.judge(&corpus))
+    }
+
+    /// Runs queries that do not read each other, side by side.
+    async fn run_level(&mut self, level: &[Step<'_>]) {
+        let slots = Arc::new(Semaphore::new(stack::workers()));
+        let mut running = JoinSet::new();
+        let mut names = BTreeMap::new();
+        for &step in level {
+            let name = step.name().to_owned();
+            if let Some(input) = step.query().reads.iter().find(|read| self.failed.contains_key(*read)) {
+                let message = format!("`{input}`, which it reads, failed");
+                self.failed.insert(name, message);
+                continue;
+            }
+            let params = self.engine.params.get(&name).cloned().unwrap_or_default();
+            if let Step::Inline(view) = step {
+                if let Err(error) = self.add_inline(view, &params).await {
+                    self.failed.insert(name, error.to_string());
+                }
+                continue;
+            }
+            let (ctx, query, limits) = (self.ctx.clone(), step.query().clone(), self.engine.limits);
+            let slots = Arc::clone(&slots);
+            let task = running.spawn(async move {
+                let _slot = slots.acquire_owned().await;
+                let run = run(&ctx, &query, &params, limits.memory);
+                let late = |_| QueryError::plain(&query, format!("stopped after {} s", limits.time.as_secs()));
+                tokio::time::timeout(limits.time, run).await.map_err(late)?
+            });
+            names.insert(task.id(), name);
+        }
+        while let Some(ended) = running.join_next_with_id().await {
+            let (id, result) = match ended {
+                Ok((id, result)) => (id, result.map_err(|error| error.to_string())),
+                Err(error) => (error.id(), Err("the engine panicked".to_owned())),
+            };
+            if let Some(name) = names.remove(&id) {
+                self.keep(name, result);
+            }
+        }
+    }
+
+    async fn add_inline(&self, view: &View, params: &Params) -> Result<(), QueryError> {
+        let plan = plan::plan(&self.ctx, &view.query, params).await?;
+        plan::add_inline(&self.ctx, &view.name, plan).map_err(|error| QueryError::new(&view.query, &error))
+    }
+
+    /// Makes a result readable for the queries after it.
+    fn keep(&mut self, name: String, result: Result<RecordBatch, String>) {
+        let kept = result.and_then(|batch| {
+            let added = plan::add_table(&self.ctx, &name, batch.schema(), vec![batch.clone()]);
+            added.map(|()| batch).map_err(|error| error.strip_backtrace())
+        });
+        match kept {
+            Ok(batch) => {
+                self.results.insert(name, batch);
+            }
+            Err(message) => {
+                self.failed.insert(name, message);
+            }
+        }
+    }
+
+    fn judge(mut self, corpus: &Corpus) -> Evaluation {
+        let mut evaluation = Evaluation::default();
+        let only = self.engine.only.as_ref();
+        let judged: Vec<(&Rule, RecordBatch)> = corpus
+            .rules
+            .iter()
+            .filter(|rule| only.is_none_or(|only| only.contains(&rule.id)))
+            .filter_map(|rule| Some((rule, self.results.remove(&rule.id)?)))
+            .collect();
+        let facts = FactIndex::over(self.facts, judged.iter().map(|(_, batch)| batch));
+        let failure = |rule: &str, message: String| RuleFailure { rule: rule.to_owned(), message };
+        for (rule, batch) in &judged {
+            let judged = rows::findings(rule, batch, &facts);
+            evaluation.findings.extend(judged.findings);
+            evaluation.failures.extend(judged.failures.into_iter().map(|message| failure(&rule.id, message)));
+        }
+        if let Some(batch) = self.results.get(generations::VIEW) {
+            evaluation.generations = generations::read(batch);
+        }
+        for view in corpus.views.iter().filter(|view| view.is_stored()) {
+            let rows = self.results.remove(&view.name);
+            evaluation.views.extend(rows.map(|batch| Rows { name: view.name.clone(), batch }));
+        }
+        evaluation.failures.extend(self.failed.into_iter().map(|(rule, message)| failure(&rule, message)));
+        evaluation
+    }
+}
+
+/// Queries in groups whose members do not read each other, each group after those it reads.
+fn levels<'a>(corpus: &'a Corpus, needed: &BTreeSet<String>) -> Vec<Vec<Step<'a>>> {
+    let views = corpus.views.iter().map(|view| if view.is_stored() { Step::Stored(view) } else { Step::Inline(view) });
+    let mut depth: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut levels: Vec<Vec<Step<'a>>> = Vec::new();
+    for step in views.chain(corpus.rules.iter().map(Step::Rule)).filter(|step| needed.contains(step.name())) {
+        let level = step.query().reads.iter().filter_map(|read| depth.get(read.as_str())).map(|d| d + 1).max();
+        let level = level.unwrap_or(0);
+        depth.insert(step.name(), level);
+        if levels.len() <= level {
+            levels.resize_with(level + 1, Vec::new);
+        }
+        levels[level].push(step);
+    }
+    levels
+}
+
+/// Plans and runs a query, and gives its rows as one batch.
+async fn run(ctx: &SessionContext, query: &Query, params: &Params, memory: usize) -> Result<RecordBatch, QueryError> {
+    let fail = |error: DataFusionError| QueryError::new(query, &error);
+    let plan = plan::plan(ctx, query, params).await?;
+    let (_, operators) = plan::operators(ctx, &plan).await.map_err(fail)?;
+    let schema = plan::read_schema(&operators.schema());
+    let mut stream = execute_stream(operators, ctx.task_ctx()).map_err(fail)?;
+    let (mut batches, mut size) = (Vec::new(), 0_usize);
+    while let Some(batch) = stream.next().await {
+        let batch = batch.map_err(fail)?;
+        size = size.saturating_add(batch.get_array_memory_size());
+        if size > memory {
+            return Err(QueryError::plain(query, format!("stopped: its result exceeds {memory} bytes")));
+        }
+        let batch = RecordBatch::try_new(Arc::clone(&schema), batch.columns().to_vec());
+        batches.push(batch.map_err(|error| fail(error.into()))?);
+    }
+    arrow::compute::concat_batches(&schema, &batches).map_err(|error| fail(error.into()))
+}

@@ -1,0 +1,135 @@
+//! Which rules could have fired on an input, and which were blind.
+//!
+//! In: `needs` of the headers and the batches of facts. Out: for each rule the needs that no fact fills.
+//! Judges no fact; a need without a table or column is the checks' business.
+
+use arrow::array::RecordBatch;
+use serde::Deserialize;
+
+use super::cell::Cell;
+use super::corpus::Corpus;
+use crate::findings::RuleCoverage;
+
+/// A field that a rule needs: `table.column[other=value,...]@observer`, brackets and observer optional.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(try_from = "String")]
+pub struct Need {
+    /// As written.
+    pub text: String,
+    /// Table of facts.
+    pub table: String,
+    /// Column that must be filled.
+    pub column: String,
+    /// Columns and the values they must have in the same row.
+    pub when: Vec<(String, String)>,
+    /// Observer that must have seen it.
+    pub observer: Option<String>,
+}
+
+/// Who sees facts; words of `observer`.
+pub(super) const OBSERVERS: [&str; 4] = ["client", "server", "gateway", "receiver"];
+
+impl TryFrom<String> for Need {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        let wrong =
+            || format!("`{text}` is no need: written `table.column`, then `[column=value]` and `@observer` if wanted");
+        let (rest, observer) = match text.rsplit_once('@') {
+            Some((rest, observer)) if OBSERVERS.contains(&observer) => (rest, Some(observer.to_owned())),
+            Some((rest, other)) if !rest.contains('[') || rest.ends_with(']') => {
+                return Err(format!("`{other}` observes nothing; observers are {}", super::problem::listed(OBSERVERS)));
+            }
+            _ => (text.as_str(), None),
+        };
+        let (field, conditions) = match rest.split_once('[') {
+            Some((field, conditions)) => (field, conditions.strip_suffix(']').ok_or_else(wrong)?),
+            None => (rest, ""),
+        };
+        let name = |name: &str| !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+        let (table, column) = field.split_once('.').filter(|(t, c)| name(t) && name(c)).ok_or_else(wrong)?;
+        let when = conditions
+            .split(',')
+            .filter(|condition| !conditions.is_empty() || !condition.is_empty())
+            .map(|condition| condition.split_once('=').map(|(c, v)| (c.trim().to_owned(), v.trim().to_owned())))
+            .collect::<Option<Vec<_>>>()
+            .filter(|when| when.iter().all(|(column, _)| name(column)))
+            .ok_or_else(wrong)?;
+        Ok(Self { table: table.to_owned(), column: column.to_owned(), when, observer, text })
+    }
+}
+
+impl Need {
+    fn is_filled_in(&self, batch: &RecordBatch) -> bool {
+        let Some(column) = batch.column_by_name(&self.column) else { return false };
+        let observer = self.observer.iter().map(|observer| ("observer", observer));
+        let when = self.when.iter().map(|(column, value)| (column.as_str(), value));
+        let Some(conditions) = observer
+            .chain(when)
+            .map(|(column, value)| Some((batch.column_by_name(column)?, value)))
+            .collect::<Option<Vec<_>>>()
+        else {
+            return false;
+        };
+        (0..batch.num_rows()).any(|row| {
+            Cell::is_filled_in(column, row)
+                && conditions.iter().all(|(column, value)| Cell::reads_in(column, row, value))
+        })
+    }
+}
+
+/// For each rule the needs that no fact fills.
+pub fn coverage(corpus: &Corpus, batches: &[(&'static str, RecordBatch)]) -> Vec<RuleCoverage> {
+    let is_missing =
+        |need: &&Need| !batches.iter().any(|(table, batch)| *table == need.table && need.is_filled_in(batch));
+    corpus
+        .rules
+        .iter()
+        .map(|rule| RuleCoverage {
+            rule: rule.id.clone(),
+            missing: rule.header.needs.iter().filter(is_missing).map(|need| need.text.clone()).collect(),
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn need(text: &str) -> Result<Need, String> {
+        Need::try_from(text.to_owned())
+    }
+
+    #[test]
+    fn a_need_has_a_table_and_a_column_and_may_have_values_and_an_observer() {
+        let read = |text: &str| need(text).map(|n| (n.table, n.column, n.when, n.observer)).unwrap();
+        let (table, column) = ("cards".to_owned(), "etag".to_owned());
+        let when = vec![("origin".to_owned(), "fetch".to_owned()), ("url".to_owned(), "http://a@b/".to_owned())];
+        let client = Some("client".to_owned());
+        assert_eq!(read("cards.etag"), (table.clone(), column.clone(), vec![], None));
+        assert_eq!(read("cards.etag@client"), (table.clone(), column.clone(), vec![], client.clone()));
+        assert_eq!(
+            read("cards.etag[origin=fetch, url=http://a@b/]"),
+            (table.clone(), column.clone(), when.clone(), None)
+        );
+        assert_eq!(read("cards.etag[origin=fetch,url=http://a@b/]@client"), (table, column, when, client));
+    }
+
+    #[test]
+    fn anything_else_is_none() {
+        for text in [
+            "",
+            "cards",
+            "cards.",
+            ".etag",
+            "cards.etag@",
+            "cards.etag@me",
+            "cards.etag[",
+            "cards.etag[]x",
+            "cards.etag[a]",
+            "a b.c",
+        ] {
+            assert!(need(text).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Planning of queries over tables that are in memory.
+//!
+//! In: parsed queries, params, tables. Out: logical plans. Refuses everything that is not a query.
+
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::{Field, Schema, SchemaRef};
+use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::datasource::{MemTable, ViewTable};
+use datafusion::error::DataFusionError;
+use datafusion::execution::context::SQLOptions;
+use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::logical_expr::LogicalPlan;
+use datafusion::physical_plan::ExecutionPlan;
+use datafusion::physical_plan::coop::CooperativeExec;
+use datafusion::prelude::{SessionConfig, SessionContext};
+
+use super::params::{self, Params};
+use super::query::Query;
+use super::source::Place;
+
+/// A query that cannot be planned or run.
+#[derive(Debug, thiserror::Error)]
+#[error("line {}: {message}", .place.0)]
+pub(super) struct QueryError {
+    pub(super) place: Place,
+    pub(super) message: String,
+}
+
+impl QueryError {
+    pub(super) fn new(query: &Query, error: &DataFusionError) -> Self {
+        let span = error.diagnostic().and_then(|diagnostic| diagnostic.span);
+        let place = span.map_or((query.line, 1), |span| (span.start.line as usize, span.start.column as usize));
+        Self { place, message: error.strip_backtrace() }
+    }
+
+    /// A failure of the query as a whole.
+    pub(super) fn plain(query: &Query, message: String) -> Self {
+        Self { place: (query.line, 1), message }
+    }
+}
+
+/// A session for rules: `partitions` a query, and at most `memory` bytes for all of them.
+///
+/// # Errors
+/// When no session can be set up.
+pub(super) fn session(partitions: usize, memory: usize) -> Result<SessionContext, DataFusionError> {
+    let config = SessionConfig::new()
+        .with_target_partitions(partitions)
+        .with_information_schema(false)
+        .with_collect_statistics(false)
+        // With it, a plan that is kept would filter by the join keys of its previous run.
+        .set_bool("datafusion.optimizer.enable_dynamic_filter_pushdown", false)
+        .set_bool("datafusion.sql_parser.collect_spans", true);
+    let runtime = RuntimeEnvBuilder::new().with_memory_limit(memory, 1.0).build_arc()?;
+    Ok(SessionContext::new_with_config_rt(config, runtime))
+}
+
+/// Plans a query with its params in it.
+pub(super) async fn plan(ctx: &SessionContext, query: &Query, params: &Params) -> Result<LogicalPlan, QueryError> {
+    let fail = |error: DataFusionError| QueryError::new(query, &error);
+    let statement = params::bind(&query.statement, params);
+    let plan = ctx.state().statement_to_plan(statement).await.map_err(fail)?;
+    let nothing_else = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
+    nothing_else.verify_plan(&plan).map_err(fail)?;
+    Ok(plan)
+}
+
+/// The optimised plan, and the operators that run it, such that the query can be stopped while it runs.
+///
+/// # Errors
+/// When the query's shape cannot be run.
+pub(super) async fn operators(
+    ctx: &SessionContext,
+    plan: &LogicalPlan,
+) -> Result<(LogicalPlan, Arc<dyn ExecutionPlan>), DataFusionError> {
+    let state = ctx.state();
+    let optimised = state.optimize(plan)?;
+    let operators = state.query_planner().create_physical_plan(&optimised, &state).await?;
+    // A join makes many batches of one that it holds. Where nothing else lets go in between, a runaway join could not be
+    // stopped.
+    let yielding = operators.transform_up(|node| {
+        Ok(match node.children().len() {
+            0 | 1 => Transformed::no(node),
+            _ => Transformed::yes(Arc::new(CooperativeExec::new(node)) as Arc<dyn ExecutionPlan>),
+        })
+    });
+    Ok((optimised, yielding?.data))
+}
+
+/// Makes the rows of a table, a stored view or a rule readable under its name.
+///
+/// # Errors
+/// When the name is taken.
+pub(super) fn add_table(
+    ctx: &SessionContext,
+    name: &str,
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+) -> Result<(), DataFusionError> {
+    let table = MemTable::try_new(schema, vec![batches])?;
+    ctx.register_table(name, Arc::new(table)).map(|_| ())
+}
+
+/// Makes the text of a view readable under its name.
+///
+/// # Errors
+/// When the name is taken.
+pub(super) fn add_inline(ctx: &SessionContext, name: &str, plan: LogicalPlan) -> Result<(), DataFusionError> {
+    ctx.register_table(name, Arc::new(ViewTable::new(plan, None))).map(|_| ())
+}
+
+/// The schema of a result as others read it: every column may be null, and none has metadata.
+pub(super) fn read_schema(schema: &Schema) -> SchemaRef {
+    let fields = schema.fields().iter().map(|field| Field::new(field.name(), field.data_type().clone(), true));
+    Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}

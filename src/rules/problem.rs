@@ -1,0 +1,37 @@
+//! What is wrong with a query file, and where.
+//!
+//! In: findings of the loader and of the checks. Out: lines `path:line:column: message`. Never stops anything itself.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// One thing wrong with a query file.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Problem {
+    /// The file.
+    pub path: PathBuf,
+    /// Line, from 1.
+    pub line: usize,
+    /// Column, from 1.
+    pub column: usize,
+    /// What is wrong and what would be right.
+    pub message: String,
+}
+
+impl Problem {
+    /// A problem at a place of a file.
+    pub(super) fn at(path: &Path, (line, column): (usize, usize), message: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, column, message: message.into() }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}:{}: {}", self.path.display(), self.line, self.column, self.message)
+    }
+}
+
+/// `a`, `b`, `c`: names for a message.
+pub(super) fn listed<S: AsRef<str>>(names: impl IntoIterator<Item = S>) -> String {
+    names.into_iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
+}

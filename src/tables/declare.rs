@@ -1,0 +1,96 @@
+//! How a fact table is declared: the columns once, and from them row struct, Arrow schema, arrays and identity.
+//!
+//! In: declarations in `schema`. Out: the [`Table`] trait and its implementations. Knows no table.
+
+use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use arrow::error::ArrowError;
+
+/// A table of facts.
+pub trait Table: Sized {
+    /// Name in SQL.
+    const NAME: &'static str;
+    /// Arrow schema.
+    fn schema() -> SchemaRef;
+    /// Sets `fact_id` from the content of the row: 128 bits, hex. The same record delivered twice, from whatever file or
+    /// format, is the same fact; where it was read, and what was derived from other facts, is not content.
+    fn seal(self) -> Self;
+    /// The identity set by [`Table::seal`].
+    fn fact_id(&self) -> &str;
+    /// Arrow arrays of all rows.
+    ///
+    /// # Errors
+    /// When arrays and schema disagree, which would be a defect of the declaration.
+    fn batch(rows: &[Self]) -> Result<RecordBatch, ArrowError>;
+}
+
+macro_rules! columns {
+    ($(#[$meta:meta])* $vis:vis struct $row:ident { $($(#[$doc:meta])* $column:ident : $kind:ident,)* }) => {
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, Default)]
+        $vis struct $row { $($(#[$doc])* pub $column: <$kind as ColumnKind>::Cell,)* }
+
+        impl $row {
+            fn fields() -> Vec<Field> {
+                vec![$(Field::new(stringify!($column), $kind::data_type(), $kind::NULLABLE)),*]
+            }
+            fn arrays<'a, I: Iterator<Item = &'a $row> + Clone>(rows: I) -> Vec<ArrayRef> {
+                vec![$($kind::array(rows.clone().map(|row| &row.$column))),*]
+            }
+            #[allow(dead_code, reason = "of the common columns, not all are content")]
+            fn hash(&self, into: &mut Sha256) {
+                $($kind::hash(&self.$column, into);)*
+            }
+        }
+    };
+}
+
+macro_rules! table {
+    ($(#[$meta:meta])* $name:literal $row:ident in $own:ident { $($(#[$doc:meta])* $column:ident : $kind:ident,)* }) => {
+        columns! {
+            /// Columns of this table's own.
+            pub struct $own { $($(#[$doc])* $column: $kind,)* }
+        }
+
+        $(#[$meta])*
+        #[derive(Debug, Clone, PartialEq, Default)]
+        pub struct $row {
+            /// Columns that every table has.
+            pub common: Common,
+            /// Columns of this table.
+            pub own: $own,
+        }
+
+        impl Table for $row {
+            const NAME: &'static str = $name;
+
+            fn schema() -> SchemaRef {
+                let fields = Common::fields().into_iter().chain(Bucketed::fields()).chain($own::fields());
+                Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+            }
+
+            fn seal(mut self) -> Self {
+                let mut hash = Sha256::new();
+                hash.update($name.as_bytes());
+                self.common.hash_content(&mut hash);
+                self.own.hash(&mut hash);
+                self.common.fact_id = hex::encode(&hash.finalize()[..16]);
+                self
+            }
+
+            fn fact_id(&self) -> &str {
+                &self.common.fact_id
+            }
+
+            fn batch(rows: &[Self]) -> Result<RecordBatch, ArrowError> {
+                let mut arrays = Common::arrays(rows.iter().map(|row| &row.common));
+                let buckets: Vec<Bucketed> = rows.iter().map(|row| Bucketed::of(&row.common)).collect();
+                arrays.extend(Bucketed::arrays(buckets.iter()));
+                arrays.extend($own::arrays(rows.iter().map(|row| &row.own)));
+                RecordBatch::try_new(Self::schema(), arrays)
+            }
+        }
+    };
+}
+
+pub(super) use {columns, table};
