@@ -270,7 +270,7 @@ fn mistakes_in_rules_are_printed_with_their_places() {
     let folder = tempfile::tempdir().unwrap();
     let rules = folder.path().join("rules/card");
     std::fs::create_dir_all(&rules).unwrap();
-    std::fs::write(rules.join("broken.sql"), "-- titel = \"A typing error\"\n--\nSELECT 1\n").unwrap();
+    std::fs::write(rules.join("broken.sql"), "-- headline = \"A typing error\"\n--\nSELECT 1\n").unwrap();
     let output = run(&["rules", "check", folder.path().to_str().unwrap()]);
     assert_eq!(code(&output), 1);
     assert!(stdout(&output).contains("rules/card/broken.sql:1:"), "{}", stdout(&output));
