@@ -4,9 +4,8 @@
 
 use std::collections::HashMap;
 
-use arrow::array::RecordBatch;
+use arrow::array::{RecordBatch, StringViewArray, TimestampNanosecondArray};
 
-use super::cell::Cell;
 use crate::findings::Finding;
 use crate::instant::Instant;
 
@@ -30,13 +29,19 @@ impl AsOf {
         let mut agents: HashMap<String, Instant> = HashMap::new();
         let mut overall = None;
         for (_, batch) in batches {
-            let (agent, observed_at) = (batch.column_by_name("agent"), batch.column_by_name("observed_at"));
-            let (Some(agent), Some(observed_at)) = (agent, observed_at) else { continue };
-            for row in 0..batch.num_rows() {
-                let Some(at) = Cell::of(observed_at, row).as_time() else { continue };
+            let agents_of = batch.column_by_name("agent").and_then(|a| a.as_any().downcast_ref::<StringViewArray>());
+            let times = batch
+                .column_by_name("observed_at")
+                .and_then(|times| times.as_any().downcast_ref::<TimestampNanosecondArray>());
+            for (agent, at) in agents_of.into_iter().flatten().zip(times.into_iter().flatten()) {
+                let (Some(agent), Some(at)) = (agent, at.map(Instant)) else { continue };
                 overall = overall.max(Some(at));
-                let last = agents.entry(Cell::of(agent, row).to_string()).or_insert(at);
-                *last = at.max(*last);
+                match agents.get_mut(agent) {
+                    Some(last) => *last = at.max(*last),
+                    None => {
+                        agents.insert(agent.to_owned(), at);
+                    }
+                }
             }
         }
         Self::LastFactPerAgent { agents, overall: overall.unwrap_or_default() }

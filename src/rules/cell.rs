@@ -81,6 +81,22 @@ impl Cell {
         batch.column_by_name(column).map_or(Self::Null, |array| Self::of(array, row))
     }
 
+    /// Whether the value in a row is [filled](Self::is_filled), without taking it out: this is asked of every fact.
+    pub(super) fn is_filled_in(array: &ArrayRef, row: usize) -> bool {
+        match array.as_any().downcast_ref::<StringViewArray>() {
+            Some(texts) => texts.is_valid(row) && !texts.value(row).is_empty(),
+            None => Self::of(array, row).is_filled(),
+        }
+    }
+
+    /// Whether the value in a row reads as a text, without taking it out.
+    pub(super) fn reads_in(array: &ArrayRef, row: usize, text: &str) -> bool {
+        match array.as_any().downcast_ref::<StringViewArray>() {
+            Some(texts) => texts.is_valid(row) && texts.value(row) == text,
+            None => Self::of(array, row).to_string() == text,
+        }
+    }
+
     /// Neither null nor `''`; a list that was said is not empty, even if it has no items.
     pub(super) fn is_filled(&self) -> bool {
         match self {

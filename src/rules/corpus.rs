@@ -128,6 +128,11 @@ impl Corpus {
                 files.push((path.to_owned(), within, std::fs::read(path).map_err(read_error(path))?));
             }
         }
+        let is_query = |(_, within, _): &File| within.starts_with("rules") || within.starts_with("views");
+        if !files.iter().any(is_query) {
+            let message = "there are no `rules/<category>/<id>.sql` and no `views/<name>.sql` in this folder";
+            return Err(CorpusError::Invalid(vec![Problem::at(dir, (1, 1), message)]));
+        }
         Self::read(files)
     }
 

@@ -40,7 +40,8 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { time: Duration::from_secs(120), memory: 4 << 30, partitions: 2 }
+        let memory = usize::try_from(4_u64 << 30).unwrap_or(usize::MAX);
+        Self { time: Duration::from_secs(120), memory, partitions: 2 }
     }
 }
 
@@ -372,7 +373,7 @@ fn levels<'a>(corpus: &'a Corpus, needed: &BTreeSet<String>) -> Vec<Vec<Step<'a>
 async fn run(ctx: &SessionContext, query: &Query, params: &Params, memory: usize) -> Result<RecordBatch, QueryError> {
     let fail = |error: DataFusionError| QueryError::new(query, &error);
     let plan = plan::plan(ctx, query, params).await?;
-    let operators = plan::operators(ctx, &plan).await.map_err(fail)?;
+    let (_, operators) = plan::operators(ctx, &plan).await.map_err(fail)?;
     let schema = plan::read_schema(&operators.schema());
     let mut stream = execute_stream(operators, ctx.task_ctx()).map_err(fail)?;
     let (mut batches, mut size) = (Vec::new(), 0_usize);

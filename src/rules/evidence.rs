@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use arrow::array::RecordBatch;
+use arrow::array::{RecordBatch, StringViewArray};
 
 use super::cell::Cell;
 use crate::findings::Evidence;
@@ -51,12 +51,10 @@ impl FactIndex {
         }
         let mut places = HashMap::with_capacity(named.len());
         for (table, (_, batch)) in tables.iter().enumerate() {
-            let Some(column) = batch.column_by_name("fact_id") else { continue };
-            for row in 0..batch.num_rows() {
-                if let Cell::Text(id) = Cell::of(column, row)
-                    && named.contains(&id)
-                {
-                    places.entry(id).or_insert((table, row));
+            let ids = batch.column_by_name("fact_id").and_then(|ids| ids.as_any().downcast_ref::<StringViewArray>());
+            for (row, id) in ids.into_iter().flatten().enumerate() {
+                if let Some(id) = id.filter(|id| named.contains(*id)) {
+                    places.entry(id.to_owned()).or_insert((table, row));
                 }
             }
         }
@@ -126,4 +124,68 @@ fn card(column: &impl Fn(&str) -> String) -> String {
         (false, _) => vec!["card".to_owned(), column("version"), contract, status],
     };
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_role_is_the_name_of_the_column_without_its_end() {
+        let roles = ["client_fact_id", "look_fact_ids", "fact_id", "fact_ids", "_fact_id", "artifact_id", "fact_id_of"]
+            .map(role);
+        assert_eq!(roles, [Some("client"), Some("look"), Some("fact"), Some("fact"), None, None, None]);
+    }
+
+    #[test]
+    fn a_fact_says_what_it_is_in_a_few_words() {
+        for (table, columns, expected) in [
+            (
+                "exchanges",
+                &[("operation", "GetTask"), ("outcome", "not-found"), ("error_code", "-32001"), ("http_status", "200")]
+                    [..],
+                "GetTask -> not-found/-32001",
+            ),
+            (
+                "exchanges",
+                &[("operation", "SendMessage"), ("outcome", "auth"), ("http_status", "401")],
+                "SendMessage -> auth 401",
+            ),
+            ("exchanges", &[], "unknown operation -> no answer"),
+            ("task_events", &[("state", "completed"), ("origin", "poll")], "completed (poll)"),
+            (
+                "task_events",
+                &[("state", "failed"), ("reason_class", "unknown-skill"), ("origin", "reply")],
+                "failed: unknown-skill (reply)",
+            ),
+            (
+                "artifact_parts",
+                &[("artifact_id", "a1"), ("media_type", "text/csv"), ("action", "received")],
+                "a1 text/csv",
+            ),
+            ("artifact_parts", &[("artifact_id", "a1"), ("action", "pruned")], "a1 pruned"),
+            (
+                "cards",
+                &[
+                    ("version", "1.0.0"),
+                    ("contract_sha256", "0123456789abcdef"),
+                    ("body_sha256", "ff"),
+                    ("http_status", "200"),
+                ],
+                "card 1.0.0 01234567 (200)",
+            ),
+            ("cards", &[("not_modified", "true"), ("http_status", "304")], "card not modified (304)"),
+            ("cards", &[("http_status", "404"), ("origin", "fetch")], "no card (404)"),
+            ("cards", &[("body_sha256", "ff"), ("version", "2"), ("origin", "file")], "card 2 (file)"),
+            ("push_deliveries", &[("http_status", "401"), ("state", "completed")], "POST 401 completed"),
+            ("push_deliveries", &[], "POST unanswered"),
+            ("signing_keys", &[("kid", "k1"), ("origin", "jwks")], "key k1 (jwks)"),
+            ("policy_changes", &[("skill_id", "refund"), ("change", "revoked")], "refund revoked"),
+        ] {
+            let column = |name: &str| {
+                columns.iter().find(|(n, _)| *n == name).map_or_else(String::new, |(_, v)| (*v).to_owned())
+            };
+            assert_eq!(says(table, &column), expected);
+        }
+    }
 }

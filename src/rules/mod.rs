@@ -12,6 +12,13 @@ mod template;
 mod corpus;
 mod query;
 
+mod check;
+mod columns;
+mod ordering;
+mod shape;
+mod subset;
+mod typed;
+
 mod evaluate;
 mod plan;
 mod stack;
@@ -19,13 +26,16 @@ mod stack;
 mod as_of;
 mod cell;
 mod evidence;
+mod export;
 mod generations;
 mod needs;
 mod rows;
 
 pub use as_of::{AsOf, select};
+pub use check::check;
 pub use corpus::{Corpus, CorpusError, Rule, View};
 pub use evaluate::{Engine, EngineError, Evaluation, Limits, Overrides, Rows, RuleFailure};
+pub use export::{ExportError, export};
 pub use header::{Mark, RuleHeader, Status, Suspect, ViewHeader};
 pub use needs::{Need, coverage};
 pub use params::{Param, Params};

@@ -60,25 +60,76 @@ impl TryFrom<String> for Need {
 }
 
 impl Need {
-    fn filled_in(&self, batch: &RecordBatch) -> bool {
+    fn is_filled_in(&self, batch: &RecordBatch) -> bool {
         let Some(column) = batch.column_by_name(&self.column) else { return false };
+        let observer = self.observer.iter().map(|observer| ("observer", observer));
+        let when = self.when.iter().map(|(column, value)| (column.as_str(), value));
+        let Some(conditions) = observer
+            .chain(when)
+            .map(|(column, value)| Some((batch.column_by_name(column)?, value)))
+            .collect::<Option<Vec<_>>>()
+        else {
+            return false;
+        };
         (0..batch.num_rows()).any(|row| {
-            Cell::of(column, row).is_filled()
-                && self.observer.as_ref().is_none_or(|who| Cell::named(batch, "observer", row).to_string() == *who)
-                && self.when.iter().all(|(column, value)| Cell::named(batch, column, row).to_string() == *value)
+            Cell::is_filled_in(column, row)
+                && conditions.iter().all(|(column, value)| Cell::reads_in(column, row, value))
         })
     }
 }
 
 /// For each rule the needs that no fact fills.
 pub fn coverage(corpus: &Corpus, batches: &[(&'static str, RecordBatch)]) -> Vec<RuleCoverage> {
-    let filled = |need: &&Need| !batches.iter().any(|(table, batch)| *table == need.table && need.filled_in(batch));
+    let is_missing =
+        |need: &&Need| !batches.iter().any(|(table, batch)| *table == need.table && need.is_filled_in(batch));
     corpus
         .rules
         .iter()
         .map(|rule| RuleCoverage {
             rule: rule.id.clone(),
-            missing: rule.header.needs.iter().filter(filled).map(|need| need.text.clone()).collect(),
+            missing: rule.header.needs.iter().filter(is_missing).map(|need| need.text.clone()).collect(),
         })
         .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn need(text: &str) -> Result<Need, String> {
+        Need::try_from(text.to_owned())
+    }
+
+    #[test]
+    fn a_need_has_a_table_and_a_column_and_may_have_values_and_an_observer() {
+        let read = |text: &str| need(text).map(|n| (n.table, n.column, n.when, n.observer)).unwrap();
+        let (table, column) = ("cards".to_owned(), "etag".to_owned());
+        let when = vec![("origin".to_owned(), "fetch".to_owned()), ("url".to_owned(), "http://a@b/".to_owned())];
+        let client = Some("client".to_owned());
+        assert_eq!(read("cards.etag"), (table.clone(), column.clone(), vec![], None));
+        assert_eq!(read("cards.etag@client"), (table.clone(), column.clone(), vec![], client.clone()));
+        assert_eq!(
+            read("cards.etag[origin=fetch, url=http://a@b/]"),
+            (table.clone(), column.clone(), when.clone(), None)
+        );
+        assert_eq!(read("cards.etag[origin=fetch,url=http://a@b/]@client"), (table, column, when, client));
+    }
+
+    #[test]
+    fn anything_else_is_none() {
+        for text in [
+            "",
+            "cards",
+            "cards.",
+            ".etag",
+            "cards.etag@",
+            "cards.etag@me",
+            "cards.etag[",
+            "cards.etag[]x",
+            "cards.etag[a]",
+            "a b.c",
+        ] {
+            assert!(need(text).is_err(), "{text}");
+        }
+    }
 }

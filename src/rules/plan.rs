@@ -67,15 +67,17 @@ pub(super) async fn plan(ctx: &SessionContext, query: &Query, params: &Params) -
     Ok(plan)
 }
 
-/// The operators that run a plan, such that the query can be stopped while it runs.
+/// The optimised plan, and the operators that run it, such that the query can be stopped while it runs.
 ///
 /// # Errors
 /// When the query's shape cannot be run.
 pub(super) async fn operators(
     ctx: &SessionContext,
     plan: &LogicalPlan,
-) -> Result<Arc<dyn ExecutionPlan>, DataFusionError> {
-    let operators = ctx.state().create_physical_plan(plan).await?;
+) -> Result<(LogicalPlan, Arc<dyn ExecutionPlan>), DataFusionError> {
+    let state = ctx.state();
+    let optimised = state.optimize(plan)?;
+    let operators = state.query_planner().create_physical_plan(&optimised, &state).await?;
     // A join makes many batches of one that it holds. Where nothing else lets go in between, a runaway join could not be
     // stopped.
     let yielding = operators.transform_up(|node| {
@@ -84,7 +86,7 @@ pub(super) async fn operators(
             _ => Transformed::yes(Arc::new(CooperativeExec::new(node)) as Arc<dyn ExecutionPlan>),
         })
     });
-    yielding.map(|operators| operators.data)
+    Ok((optimised, yielding?.data))
 }
 
 /// Makes the rows of a table, a stored view or a rule readable under its name.

@@ -6,11 +6,13 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
+use datafusion::error::DataFusionError;
 use datafusion::sql::parser::{DFParserBuilder, Statement};
 use datafusion::sql::sqlparser::ast::{
     ObjectName, Query as SqlQuery, Spanned, Statement as SqlStatement, Visit, Visitor,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::parser::ParserError;
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, Tokenizer, Whitespace};
 
 use super::source::Place;
@@ -39,10 +41,7 @@ impl Query {
             .with_dialect(&GenericDialect {})
             .build()
             .and_then(|mut parser| parser.parse_statements())
-            .map_err(|error| {
-                let message = error.strip_backtrace();
-                (place_in(&message).unwrap_or((line, 1)), message)
-            })?;
+            .map_err(|error| parse_error(&error, line))?;
         let statement = match (statements.pop_front(), statements.pop_front()) {
             (Some(Statement::Statement(statement)), None) if matches!(*statement, SqlStatement::Query(_)) => *statement,
             (_, Some(_)) => return Err(((line, 1), "a file holds one query, not several".to_owned())),
@@ -66,6 +65,19 @@ impl Query {
 /// A place of the parser; line 0 is its way to say that it does not know.
 pub(super) fn place(at: Location) -> Option<Place> {
     (at.line > 0).then_some((at.line as usize, at.column as usize))
+}
+
+/// What the parser says, and where.
+fn parse_error(error: &DataFusionError, line: usize) -> (Place, String) {
+    let message = match error.find_root() {
+        DataFusionError::SQL(error, _) => match error.as_ref() {
+            ParserError::ParserError(message) | ParserError::TokenizerError(message) => message.clone(),
+            ParserError::RecursionLimitExceeded => "the query is nested too deeply".to_owned(),
+        },
+        other => other.strip_backtrace(),
+    };
+    let place = place_in(&message).unwrap_or((line, 1));
+    (place, message.split(" at Line: ").next().unwrap_or_default().to_owned())
 }
 
 /// The `Line: 3, Column: 14` within a message of the parser.

@@ -100,8 +100,8 @@ impl Source {
     pub(super) fn runbook_problems(&self) -> Vec<(Place, String)> {
         let mut problems = Vec::new();
         for section in &self.sections {
-            if !SECTIONS.contains(&section.heading.as_str()) && !(section.heading.is_empty() && section.body.is_empty())
-            {
+            let is_blank = section.heading.is_empty() && section.body.is_empty();
+            if !is_blank && !SECTIONS.contains(&section.heading.as_str()) {
                 let message = match section.heading.as_str() {
                     "" => format!("text before the first section; sections are {}", listed(SECTIONS)),
                     heading => format!("unknown section `{heading}`; sections are {}", listed(SECTIONS)),

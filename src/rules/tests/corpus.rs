@@ -154,6 +154,17 @@ fn views_read_no_rules() {
 }
 
 #[test]
+fn a_folder_without_queries_is_no_corpus() {
+    let error = corpus(&[("aliases.toml", String::new())]).unwrap_err().to_string();
+    assert!(
+        error.ends_with("there are no `rules/<category>/<id>.sql` and no `views/<name>.sql` in this folder"),
+        "{error}"
+    );
+    let error = Corpus::from_dir(Path::new("/no/such/folder")).unwrap_err().to_string();
+    assert_eq!(error, "cannot read /no/such/folder");
+}
+
+#[test]
 fn the_corpus_in_the_binary_holds_together() {
     Corpus::embedded().unwrap();
 }

@@ -1,5 +1,6 @@
 //! Small corpora and hand-made facts, and what the engine must make of them.
 
+mod checks;
 mod corpus;
 mod engine;
 

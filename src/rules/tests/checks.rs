@@ -1,0 +1,371 @@
+//! Checks: what SQL a query may have, what a rule must yield, and what can be evaluated key by key.
+
+use super::super::check;
+use super::*;
+
+/// Problems of a corpus, from loading if it does not load.
+fn checked(files: &[(String, String)]) -> Vec<String> {
+    let files: Vec<(&str, String)> = files.iter().map(|(path, text)| (path.as_str(), text.clone())).collect();
+    let problems = match corpus(&files) {
+        Ok(corpus) => check(&corpus),
+        Err(CorpusError::Invalid(problems)) => problems,
+        Err(other) => panic!("{other}"),
+    };
+    problems.iter().map(|p| short(&p.path, &p.to_string())).collect()
+}
+
+/// Problems of a rule by agent and task with this SQL, without `r.sql:` and with lines counted from the SQL.
+fn of_sql(sql: &str) -> Vec<String> {
+    of(&[], sql)
+}
+
+fn of(header: &[(&str, &str)], sql: &str) -> Vec<String> {
+    let added = header.iter().filter(|(key, _)| matches!(*key, "params" | "marks")).count();
+    checked(&[rule("r", header, sql)])
+        .into_iter()
+        .map(|problem| {
+            let rest = problem.strip_prefix("r.sql:").unwrap();
+            let (line, rest) = rest.split_once(':').unwrap();
+            let line = line.parse::<usize>().unwrap();
+            match line.checked_sub(RULE_SQL_LINE + added - 1).filter(|line| *line > 0) {
+                Some(line) => format!("{line}:{rest}"),
+                None => format!("header {line}:{rest}"),
+            }
+        })
+        .collect()
+}
+
+const NOTHING: [String; 0] = [];
+
+/// Columns of a finding of one event.
+const COLUMNS: &str = "e.agent, e.task_id, e.observed_at, 'likely' AS confidence, e.fact_id";
+
+/// Each of these queries has exactly one problem, at this place and with these words.
+fn refuses(queries: &[(String, &str)]) {
+    let wrong = queries.iter().map(|(sql, expected)| (sql, expected, of_sql(sql)));
+    let wrong: Vec<_> =
+        wrong.filter(|(_, expected, found)| found.len() != 1 || !found[0].starts_with(**expected)).collect();
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn the_example_of_the_style_guide_is_right() {
+    let files = [split_brain(), task_verdicts(), terminal_events()].map(|(path, text)| (path.to_owned(), text));
+    assert_eq!(checked(&files), NOTHING);
+}
+
+#[test]
+fn what_the_subset_has_is_accepted() {
+    for sql in [
+        format!("SELECT {COLUMNS} FROM task_events AS e WHERE e.state LIKE 'comp%' AND e.context_id ~ '^a'"),
+        // EXISTS, NOT EXISTS and IN in WHERE.
+        format!(
+            "SELECT {COLUMNS} FROM task_events AS e \
+             WHERE EXISTS (SELECT 1 FROM exchanges AS x WHERE x.agent = e.agent AND x.task_id = e.task_id) \
+             AND NOT EXISTS (SELECT 1 FROM push_deliveries AS p WHERE p.agent = e.agent AND p.task_id = e.task_id)"
+        ),
+        // Aggregates with FILTER and HAVING, lists in the order of facts or of themselves.
+        "SELECT e.agent, e.task_id, max(e.observed_at) AS observed_at, 'likely' AS confidence, \
+         count(*) FILTER (WHERE e.state = 'failed') AS count, string_agg(DISTINCT e.state, ' ' ORDER BY e.state) AS states, \
+         array_slice(array_agg(e.fact_id ORDER BY e.observed_at DESC NULLS LAST, e.fact_id), 1, 5) AS seen_fact_ids \
+         FROM task_events AS e GROUP BY e.agent, e.task_id HAVING count(DISTINCT e.state) > 1"
+            .to_owned(),
+        // Windows with ROWS, and RANGE over an interval, whose bound is a literal.
+        "WITH x AS (SELECT e.agent, e.task_id, e.observed_at, e.fact_id, \
+         row_number() OVER (PARTITION BY e.agent, e.task_id ORDER BY e.observed_at, e.fact_id) AS n, \
+         max(e.status_at) OVER (PARTITION BY e.agent, e.task_id, e.observer ORDER BY e.observed_at, e.fact_id \
+         ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW) AS effective_at, \
+         count(*) OVER (PARTITION BY e.agent, e.task_id ORDER BY e.observed_at \
+         RANGE BETWEEN INTERVAL '10 minutes' PRECEDING AND CURRENT ROW) AS recent FROM task_events AS e) \
+         SELECT x.agent, x.task_id, x.observed_at, 'likely' AS confidence, x.fact_id FROM x WHERE x.n = 1 AND x.recent > 2"
+            .to_owned(),
+        // A union of keyed branches, and a list unnested in SELECT.
+        "SELECT u.agent, u.task_id, u.observed_at, 'likely' AS confidence, u.fact_id FROM ( \
+         SELECT e.agent, e.task_id, e.observed_at, e.fact_id, CAST(NULL AS VARCHAR) AS item FROM task_events AS e UNION ALL \
+         SELECT x.agent, x.task_id, x.observed_at, x.fact_id, unnest(x.reference_task_ids) AS item FROM exchanges AS x) AS u"
+            .to_owned(),
+        // A left join on a span of time with an input that has one key only, and one without any, read whole.
+        format!(
+            "SELECT {COLUMNS} FROM task_events AS e LEFT JOIN cards AS c ON c.agent = e.agent AND c.observed_at <= e.observed_at \
+             WHERE c.version IS DISTINCT FROM '1'"
+        ),
+    ] {
+        assert_eq!(of_sql(&sql), NOTHING, "{sql}");
+    }
+    let skills = "SELECT e.agent, e.task_id, e.observed_at, 'likely' AS confidence, e.fact_id FROM task_events AS e \
+        INNER JOIN skills AS s ON s.skill_id = e.skill_id";
+    let view = "-- title = \"Skills\"\n-- by = [\"skill_id\"]\n--\nSELECT s.skill_id, count(*) AS bodies FROM card_skills AS s GROUP BY s.skill_id\n";
+    let files = [rule("r", &[], skills), ("views/skills.sql".to_owned(), view.to_owned())];
+    assert_eq!(checked(&files), NOTHING);
+}
+
+#[test]
+fn constructs_outside_the_subset_are_refused_with_their_line() {
+    let from = |rest: &str| format!("SELECT\n    {COLUMNS}\nFROM task_events AS e\n{rest}");
+    let with = |column: &str| format!("SELECT\n    {COLUMNS},\n    {column} AS x\nFROM task_events AS e");
+    let over = "OVER (PARTITION BY e.agent, e.task_id ORDER BY e.observed_at, e.fact_id)";
+    refuses(&[
+        (with(&format!("lag(e.state) IGNORE NULLS {over}")), "3:5: IGNORE NULLS"),
+        (with(&format!("count(*) FILTER (WHERE e.is_final) {over}")), "3:5: FILTER with OVER"),
+        (
+            from("WHERE e.task_id NOT IN (SELECT x.task_id FROM exchanges AS x WHERE x.agent = e.agent)"),
+            "4:7: NOT IN (subquery)",
+        ),
+        (
+            from("WHERE NOT (e.task_id IN (SELECT x.task_id FROM exchanges AS x WHERE x.agent = e.agent))"),
+            "4:12: NOT IN (subquery)",
+        ),
+        (
+            from(
+                "WHERE CASE WHEN EXISTS (SELECT 1 FROM exchanges AS x WHERE x.agent = e.agent AND x.task_id = e.task_id) THEN e.is_final END",
+            ),
+            "4:",
+        ),
+        (from("FULL JOIN exchanges AS x ON x.agent = e.agent AND x.task_id = e.task_id"), "4:11: FULL JOIN"),
+        (from("LIMIT 3"), "1:"),
+        (from("WHERE e.is_final IS DISTINCT FROM e.snapshot AND e.is_final"), "4:7: IS DISTINCT FROM takes all"),
+        (from("WHERE e.observed_at > e.status_at + INTERVAL '10 minutes'"), "4:46: an interval as a literal"),
+        (from("WHERE e.observed_at > e.status_at + CAST('10 minutes' AS INTERVAL)"), "4:42: an interval as a literal"),
+        (
+            with("row_number() OVER (PARTITION BY e.agent, e.task_id ORDER BY e.observed_at DESC, e.fact_id)"),
+            "3:65: DESC",
+        ),
+        (
+            with("row_number() OVER (PARTITION BY e.agent, e.task_id ORDER BY e.observed_at)"),
+            "3:5: ORDER BY must end in `fact_id`",
+        ),
+        (with("row_number() OVER (PARTITION BY e.agent, e.task_id)"), "3:5: `row_number` over no order"),
+        (from("WHERE e.state LIKE 'a!%' ESCAPE '!'"), "4:7: LIKE"),
+        (from("WHERE e.state LIKE e.state_raw"), "4:7: LIKE"),
+        (from("WHERE e.state LIKE 'a\\%'"), "4:7: LIKE"),
+        (from("WHERE regexp_like(e.state, 'a')"), "4:7: `regexp_like`"),
+        (from("WHERE e.observed_at < now()"), "4:23: `now`"),
+        (from("WHERE e.observed_at < current_timestamp"), "4:23: `current_timestamp`"),
+        (from("WHERE CAST(e.observed_at AS DATE) < current_date"), "4:37: `current_date`"),
+        (with("CAST(e.ordinal AS DOUBLE) / 3 + e.ordinal / e.generation"), "3:37: `/` of two integers"),
+        (with("e.observed_at - e.status_at"), "3:5: timestamp minus timestamp"),
+        (with("CAST(e.ordinal / 2.0 AS BIGINT)"), "3:10: a fraction cast to an integer"),
+        (with("NULL"), "1:1: column `x` has no type"),
+        (format!("SELECT\n    {COLUMNS},\n    *\nFROM exchanges AS e"), "3:5: SELECT *: name the columns"),
+        (format!("SELECT\n    {COLUMNS},\n    e.*\nFROM exchanges AS e"), "3:5: SELECT *: name the columns"),
+        (with("(SELECT max(c.observed_at) FROM cards AS c WHERE c.agent = e.agent)"), "3:6: EXISTS, IN or a scalar subquery"),
+        (from("ASOF JOIN cards AS c MATCH_CONDITION (c.observed_at <= e.observed_at) ON c.agent = e.agent"), "4:11: ASOF"),
+        (from(", LATERAL (SELECT c.version FROM cards AS c WHERE c.agent = e.agent) AS l"), "4:"),
+        (from("CROSS JOIN unnest(ARRAY['a']) AS u (x)"), "4:"),
+        (from("QUALIFY row_number() OVER (PARTITION BY e.agent, e.task_id ORDER BY e.fact_id) = 1"), "1:1: QUALIFY"),
+        (from("WHERE e.observed_at > e.status_at + CAST(concat(e.ordinal, ' s') AS INTERVAL) * 3"), "4:42: INTERVAL * n"),
+        (with("arg_max(e.state, e.observed_at)"), "3:5: `arg_max`"),
+        (with("first_value(e.state ORDER BY e.fact_id)"), "3:5: `first_value` as an aggregate"),
+        (with("to_unixtime(e.observed_at)"), "3:5: `to_unixtime`"),
+        (with("approx_distinct(e.state)"), "3:5: `approx_distinct`"),
+        (with("uuid()"), "3:5: `uuid`"),
+        (with("random()"), "3:5: `random`"),
+        (with("named_struct('a', e.state)"), "3:5: `named_struct`"),
+        (format!("WITH RECURSIVE x AS (SELECT 1 AS n)\n{}", from("")), "1:1: WITH RECURSIVE"),
+        (format!("WITH x AS MATERIALIZED (SELECT 1 AS n)\n{}", from("")), "1:11: Expected: (, found: MATERIALIZED"),
+        (
+            "SELECT e.agent, e.task_id, max(e.observed_at) AS observed_at, 'likely' AS confidence,\n    \
+             array_agg(e.fact_id) AS fact_ids\nFROM task_events AS e GROUP BY e.agent, e.task_id"
+                .to_owned(),
+            "2:5: `array_agg` without ORDER BY",
+        ),
+        (
+            "SELECT e.agent, e.task_id, max(e.observed_at) AS observed_at, 'likely' AS confidence, min(e.fact_id) AS fact_id,\n    \
+             string_agg(e.state, ' ' ORDER BY e.observed_at) AS states\nFROM task_events AS e GROUP BY e.agent, e.task_id"
+                .to_owned(),
+            "2:5: ORDER BY must end in `fact_id`",
+        ),
+        (
+            "SELECT u.agent, u.task_id, u.observed_at, 'likely' AS confidence, u.fact_id FROM (\n    \
+             SELECT e.agent, e.task_id, e.observed_at, e.fact_id, e.state FROM task_events AS e UNION ALL\n    \
+             SELECT x.agent, x.task_id, x.observed_at, x.fact_id, NULL AS state FROM exchanges AS x) AS u"
+                .to_owned(),
+            "3:58: a bare NULL in UNION",
+        ),
+    ]);
+}
+
+#[test]
+fn params_are_declared_used_and_intervals_are_cast() {
+    let sql =
+        |end: &str| format!("SELECT\n    {COLUMNS}\nFROM task_events AS e\nWHERE e.observed_at > e.status_at + {end}");
+    let params = [("params", r#"{ grace = "2 seconds" }"#)];
+    assert_eq!(of(&params, &sql("CAST($grace AS INTERVAL)")), NOTHING);
+    assert_eq!(of(&params, &sql("INTERVAL $grace")), ["4:46: `INTERVAL $grace`: write `CAST($grace AS INTERVAL)`"]);
+    assert_eq!(
+        of(&params, &sql("$grace")),
+        ["4:37: a span of time has no type by itself: write `CAST($grace AS INTERVAL)`"]
+    );
+    let found = of(&params, &sql("CAST($grade AS INTERVAL)"));
+    assert!(found.contains(&"4:42: no param `$grade`; there are `$grace`".to_owned()), "{found:?}");
+    assert!(found.contains(&"1:1: the query uses no `$grace`".to_owned()), "{found:?}");
+}
+
+#[test]
+fn headers_are_held_to_the_tables_and_to_what_the_query_yields() {
+    let sql = format!("SELECT {COLUMNS} FROM task_events AS e");
+    for (header, expected) in [
+        (("entity", r#"["agent"]"#), "header 6:4: `entity` contains `by`, but lacks `task_id`"),
+        (
+            ("entity", r#"["agent", "task_id", "skill_id"]"#),
+            "header 6:4: `entity` names `skill_id`, which the query does not yield",
+        ),
+        (
+            ("summary", r#""{nothing}""#),
+            "header 8:4: `summary` names `nothing`, which the query does not yield; it yields `agent`",
+        ),
+        (("because", r#""{nothing}""#), "header 10:4: `because` names `nothing`"),
+        (("next", r#""""#), "header 11:4: `next` is empty"),
+        (
+            ("needs", r#"["task_event.state"]"#),
+            "header 7:4: no table `task_event` of facts; there are `artifact_parts`",
+        ),
+        (("needs", r#"["task_events.status"]"#), "header 7:4: `task_events` has no column `status`; it has `fact_id`"),
+        (("needs", r#"["task_events.state[from=poll]"]"#), "header 7:4: `task_events` has no column `from`"),
+        (("needs", "[]"), "header 7:4: `needs` is empty"),
+        (
+            ("marks", r#"{ cards = { on = ["agent"] } }"#),
+            "header 12:4: `marks` names `cards`, which the query does not read",
+        ),
+        (
+            ("marks", r#"{ task_events = { on = ["agent"], during = ["observed_at", "no"] } }"#),
+            "header 12:4: `marks` names `no`, which `task_events` does not have",
+        ),
+    ] {
+        let found = of(&[header], &sql);
+        assert!(found.len() == 1 && found[0].starts_with(expected), "{header:?}: {found:#?}");
+    }
+}
+
+#[test]
+fn a_rule_yields_time_confidence_and_evidence_of_the_right_types() {
+    let columns = |columns: &str| of_sql(&format!("SELECT e.agent, e.task_id, {columns} FROM task_events AS e"));
+    assert!(columns("'likely' AS confidence, e.fact_id")[0].contains("the query does not yield `observed_at`"));
+    assert!(columns("e.observed_at, e.fact_id")[0].contains("the query does not yield `confidence`"));
+    assert!(columns("e.observed_at, 'likely' AS confidence")[0].contains("the query yields no evidence"));
+    let wrong = columns(
+        "e.state AS observed_at, 1 AS confidence, e.ordinal AS fact_id, e.state AS seen_fact_ids, 'x' AS count",
+    );
+    let words: Vec<_> = wrong.iter().map(|w| w.split(", but").next().unwrap()).collect();
+    assert_eq!(
+        words,
+        [
+            "1:1: `confidence` must be text",
+            "1:1: `count` must be a whole number",
+            "1:1: `fact_id` must be text",
+            "1:1: `observed_at` must be a timestamp",
+            "1:1: `seen_fact_ids` must be a list of text",
+        ]
+    );
+}
+
+#[test]
+fn shapes_that_mix_keys_are_refused() {
+    let finding = |from: &str| format!("SELECT {COLUMNS} FROM {from}");
+    for (sql, expected) in [
+        // An aggregate over other keys.
+        (
+            "SELECT e.agent, min(e.task_id) AS task_id, min(e.observed_at) AS observed_at, 'likely' AS confidence, \
+             min(e.fact_id) AS fact_id FROM task_events AS e GROUP BY e.agent"
+                .to_owned(),
+            "1:1: GROUP BY without `task_id`",
+        ),
+        // A window over other keys.
+        (
+            finding(
+                "(SELECT e.agent, e.task_id, e.observed_at, e.fact_id, row_number() OVER (PARTITION BY e.agent \
+                 ORDER BY e.observed_at, e.fact_id) AS n FROM task_events AS e) AS e WHERE e.n = 1",
+            ),
+            "1:1: PARTITION BY without `task_id`",
+        ),
+        // A join that does not equate a key of both sides.
+        (
+            finding("task_events AS e INNER JOIN exchanges AS x ON x.task_id = e.task_id"),
+            "1:1: a join of rows of two `agent`s that does not equate it",
+        ),
+        // An anti join that keeps rows without the key.
+        (
+            "SELECT c.agent, c.name AS task_id, c.observed_at, 'likely' AS confidence, c.fact_id FROM cards AS c \
+             WHERE NOT EXISTS (SELECT 1 FROM task_events AS e WHERE e.agent = c.agent)"
+                .to_owned(),
+            "1:1: a left join, EXISTS or NOT EXISTS keeps rows without `task_id`",
+        ),
+        // A union of which one branch has no key.
+        (
+            "SELECT u.agent, u.task_id, u.observed_at, 'likely' AS confidence, u.fact_id FROM ( \
+             SELECT e.agent, e.task_id, e.observed_at, e.fact_id FROM task_events AS e UNION ALL \
+             SELECT c.agent, c.name AS task_id, c.observed_at, c.fact_id FROM cards AS c) AS u"
+                .to_owned(),
+            "1:1: UNION: not every branch has `task_id`",
+        ),
+        // An output whose key is another column.
+        (
+            "SELECT e.agent, e.context_id AS task_id, e.observed_at, 'likely' AS confidence, e.fact_id FROM task_events AS e"
+                .to_owned(),
+            "1:1: the output has no column `task_id` that is the `task_id` of its inputs",
+        ),
+        // A subquery that sees all keys at once.
+        (
+            finding("task_events AS e WHERE e.observed_at = (SELECT max(x.observed_at) FROM exchanges AS x)"),
+            "1:1: a subquery that does not equate `agent`",
+        ),
+        // A left join that keeps rows without the key.
+        (
+            "SELECT c.agent, e.task_id, c.observed_at, 'likely' AS confidence, c.fact_id FROM cards AS c \
+             LEFT JOIN task_events AS e ON e.agent = c.agent"
+                .to_owned(),
+            "1:1: a left join, EXISTS or NOT EXISTS keeps rows without `task_id`",
+        ),
+        // A key that no input has.
+        (
+            "SELECT c.agent, c.name AS task_id, c.observed_at, 'likely' AS confidence, c.fact_id FROM cards AS c".to_owned(),
+            "1:1: no input has the `by` column `task_id`",
+        ),
+        (
+            "SELECT DISTINCT e.agent, 't' AS task_id, CAST('2026-01-01' AS TIMESTAMP) AS observed_at, 'likely' AS confidence, \
+             'f' AS fact_id FROM task_events AS e"
+                .to_owned(),
+            "1:1: GROUP BY without `task_id`",
+        ),
+    ] {
+        let found = of_sql(&sql);
+        assert!(found.iter().any(|problem| problem.starts_with(expected)), "expected {expected}\n{sql}\n{found:#?}");
+    }
+}
+
+#[test]
+fn a_stored_view_bounds_what_the_shape_is_held_to_and_an_inline_one_does_not() {
+    let view = |by: &str| {
+        let sql = "SELECT e.agent, count(DISTINCT e.task_id) AS tasks FROM task_events AS e GROUP BY e.agent";
+        ("views/busy.sql".to_owned(), format!("-- title = \"Tasks\"\n{by}--\n{sql}\n"))
+    };
+    let reader = rule(
+        "r",
+        &[],
+        &format!("SELECT {COLUMNS} FROM task_events AS e INNER JOIN busy AS b ON b.agent = e.agent WHERE b.tasks > 20"),
+    );
+    assert_eq!(checked(&[view("-- by = [\"agent\"]\n"), reader.clone()]), NOTHING);
+    let found = checked(&[view(""), reader]);
+    assert!(found.len() == 1 && found[0].contains("GROUP BY without `task_id`"), "{found:?}");
+}
+
+#[test]
+fn a_view_yields_what_it_is_kept_by_and_its_faults_are_told_in_its_own_file() {
+    let view =
+        |name: &str, by: &str, sql: &str| (format!("views/{name}.sql"), format!("-- title = \"V\"\n{by}--\n{sql}\n"));
+    let found = checked(&[
+        view("no_key", "-- by = [\"agent\", \"url\"]\n", "SELECT e.agent, e.task_id FROM task_events AS e"),
+        view("no_time", "", "SELECT e.agent, e.task_id, e.observed_at - e.status_at AS age FROM task_events AS e"),
+        view("reads", "-- by = [\"agent\"]\n", "SELECT t.agent, t.age FROM no_time AS t"),
+        view("broken", "", "SELECT e.nothing FROM task_events AS e"),
+        view("reads_broken", "", "SELECT b.nothing FROM broken AS b"),
+    ]);
+    let places: Vec<_> =
+        found.iter().map(|problem| problem.splitn(4, ':').take(2).collect::<Vec<_>>().join(":")).collect();
+    assert_eq!(places, ["broken.sql:3", "no_key.sql:2", "no_key.sql:4", "no_time.sql:3"], "{found:#?}");
+}
+
+#[test]
+fn the_corpus_in_the_binary_passes() {
+    assert_eq!(check(&Corpus::embedded().unwrap()), []);
+}
