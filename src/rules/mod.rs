@@ -46,8 +46,3 @@ pub use template::Template;
 
 #[cfg(test)]
 mod tests;
-
-/// Placeholder until the checks land.
-pub fn check(_corpus: &Corpus) -> Vec<Problem> {
-    Vec::new()
-}
