@@ -9,22 +9,26 @@ const KINDS: [&str; 4] = ["task", "message", "status-update", "artifact-update"]
 
 /// Tells the format of a document: JSON-RPC, push body or stream event, agent card, key set.
 pub(super) fn format(map: &Map<String, Value>) -> Option<&'static str> {
-    let is_object = |key: &str| map.get(key).is_some_and(Value::is_object);
     if map.contains_key("jsonrpc") {
         Some("json-rpc")
     } else if is_card(map) {
         Some("agent-card")
-    } else if map.get("kind").and_then(Value::as_str).is_some_and(|kind| KINDS.contains(&kind)) {
-        Some("task-body")
-    } else if ["task", "statusUpdate", "artifactUpdate"].into_iter().any(is_object) || is_message(map.get("message")) {
-        Some("task-body")
-    } else if map.contains_key("id") && map.get("status").is_some_and(|status| status.get("state").is_some()) {
+    } else if is_task_body(map) {
         Some("task-body")
     } else if is_key_set(map) {
         Some("key-set")
     } else {
         None
     }
+}
+
+/// A task, message or event: flat with `kind` (0.2, 0.3), wrapped by its name (1.0), or a bare task.
+fn is_task_body(map: &Map<String, Value>) -> bool {
+    let has_kind = map.get("kind").and_then(Value::as_str).is_some_and(|kind| KINDS.contains(&kind));
+    let wrapped =
+        ["task", "statusUpdate", "artifactUpdate"].iter().any(|key| map.get(*key).is_some_and(Value::is_object));
+    let is_task = map.contains_key("id") && map.get("status").is_some_and(|status| status.get("state").is_some());
+    has_kind || wrapped || is_task || is_message(map.get("message"))
 }
 
 fn is_card(map: &Map<String, Value>) -> bool {

@@ -5,21 +5,29 @@
 
 use serde_json::{Map, Value};
 
-use super::Limits;
 use super::body::{self, ReadBody};
 use super::headers::{absolute_url, hex_id, read as read_headers, trace_context};
+use super::key_map::KeyMap;
 use super::record::{Body, Chunk, Exchange, Headers, Observer, Origin, Reject, RejectReason, Sink};
+use super::{Limits, har, home_made};
 use crate::instant::Instant;
 
-/// Reads an exchange carried inside something else, as a map or as its text. The carrier may know the time, so none is
-/// needed here.
+/// Reads an exchange carried inside something else, as a map or as its text: an exchange line, a HAR entry or a
+/// home-made object. The carrier may know the time, so none is needed here.
 pub(super) fn from_value(value: Value, origin: &Origin, sink: &mut dyn Sink) -> Option<Exchange> {
     let value = match value {
         Value::String(text) => serde_json::from_str(&text).ok()?,
         value => value,
     };
     let Value::Object(map) = value else { return None };
-    if has_both_sides(&map) { read(map, origin, &Limits::default(), sink) } else { None }
+    let limits = Limits::default();
+    if har::is_entry(&map) {
+        har::read(Value::Object(map), origin, &limits, sink)
+    } else if has_both_sides(&map) {
+        read(map, origin, &limits, sink)
+    } else {
+        home_made::read(&map, origin, &limits, KeyMap::built_in(), sink)
+    }
 }
 
 /// Whether an object is an exchange line.
@@ -29,6 +37,7 @@ pub(super) fn is_exchange(map: &Map<String, Value>) -> bool {
 }
 
 fn has_both_sides(map: &Map<String, Value>) -> bool {
+    // A status under another name is a home-made line's; no answer is one too.
     let has_request = map.get("request").is_some_and(|r| r["method"].is_string() && r["url"].is_string());
     let response = map.get("response").unwrap_or(&Value::Null);
     has_request && (response.is_null() || response.get("status").is_some())
@@ -122,7 +131,7 @@ pub(super) fn empty(origin: &Origin) -> Exchange {
 /// Fills in what follows from the rest; false, with a reject, if the exchange is of no use.
 pub(super) fn finish(exchange: &mut Exchange, trace_id: &str, sink: &mut dyn Sink) -> bool {
     let mut reject = |reason, detail: &str| {
-        sink.reject(Reject { origin: exchange.origin.clone(), reason, detail: detail.to_owned() })
+        sink.reject(Reject { origin: exchange.origin.clone(), reason, detail: detail.to_owned() });
     };
     if exchange.url.is_empty() {
         reject(RejectReason::MissingField, "exchange without url");
@@ -237,16 +246,18 @@ mod tests {
 
     fn one(value: Value) -> Exchange {
         let mut sink = Collected::default();
-        assert!(decode(value, &sink.origin(), &mut sink));
+        let Value::Object(map) = value else { panic!("{value}") };
+        assert!(is_exchange(&map));
+        let exchange = read(map, &Collected::origin(), &Limits::default(), &mut sink).unwrap();
         assert_eq!(sink.rejects, vec![]);
-        sink.exchanges().remove(0).clone()
+        exchange
     }
 
     #[test]
     fn a_captured_line_is_read_field_by_field() {
         let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/captures/a2a-python-1.3.0/jsonrpc.exchanges.ndjson");
         let text = std::fs::read_to_string(path).unwrap();
-        let first = one(Value::String(text.lines().next().unwrap().to_owned()));
+        let first = one(serde_json::from_str(text.lines().next().unwrap()).unwrap());
         assert_eq!(first.started_at, Some(Instant(1_796_019_334_786_335_680)));
         // time_ms is 35.555.
         assert_eq!(first.ended_at, Some(Instant(1_796_019_334_786_335_680 + 35_555_000)));
@@ -308,9 +319,10 @@ mod tests {
         let mut sink = Collected::default();
         let header = "00-26f39c4f951581bb9a62238268576327-dec341acd2f7b58e-03";
         let line = json!({"start_unix_ns": 1_796_019_334_786_335_680_i64, "trace_id": "xyz", "request": {"method": "GET", "url": "http://a/", "headers": {"traceparent": header}}});
-        assert!(decode(line, &sink.origin(), &mut sink));
+        let exchange =
+            read(line.as_object().unwrap().clone(), &Collected::origin(), &Limits::default(), &mut sink).unwrap();
         assert_eq!(sink.rejects.iter().map(|r| r.reason).collect::<Vec<_>>(), [RejectReason::BadField]);
-        assert_eq!(sink.exchanges()[0].span_id, "dec341acd2f7b58e");
+        assert_eq!(exchange.span_id, "dec341acd2f7b58e");
     }
 
     #[test]
@@ -322,5 +334,20 @@ mod tests {
         for value in [json!(-5), json!(1e300), json!(12), json!("soon"), json!(null)] {
             assert_eq!(instant(&value), None, "{value}");
         }
+    }
+
+    #[test]
+    fn an_exchange_inside_another_carrier_needs_no_time_of_its_own() {
+        let mut sink = Collected::default();
+        let origin = Collected::origin();
+        let request = json!({"method": "GET", "url": "http://a/"});
+        for value in [
+            json!({"event": "a2a.exchange", "request": request, "response": {"status": 200}}),
+            json!({"request": request, "response": {"statusCode": 200}}),
+            json!({"startedDateTime": "2026-11-30T06:00:00Z", "request": request, "response": {"status": 200, "content": {}}}),
+        ] {
+            assert_eq!(from_value(value.clone(), &origin, &mut sink).and_then(|e| e.status), Some(200), "{value}");
+        }
+        assert_eq!(from_value(json!({"request": 1}), &origin, &mut sink), None);
     }
 }

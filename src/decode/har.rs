@@ -141,7 +141,7 @@ mod tests {
 
     fn one(entry: Value) -> Exchange {
         let mut sink = Collected::default();
-        let exchange = read(entry, &sink.origin(), &Limits::default(), &mut sink).unwrap();
+        let exchange = read(entry, &Collected::origin(), &Limits::default(), &mut sink).unwrap();
         assert_eq!(sink.rejects, vec![]);
         exchange
     }

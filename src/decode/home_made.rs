@@ -58,6 +58,12 @@ pub(super) fn read(
     finish(&mut exchange, &trace_id, sink).then_some(exchange)
 }
 
+/// Whether request and response stand side by side: then no member beside them makes the object a document.
+pub(super) fn has_both_halves(map: &Map<String, Value>) -> bool {
+    let has = |names: &[&str]| map.iter().any(|(key, value)| value.is_object() && names.contains(&plain(key).as_str()));
+    has(&["request", "req"]) && has(&["response", "res", "resp", "reply"])
+}
+
 fn url(found: &Found<'_>, headers: &Headers) -> Option<String> {
     let header = |name: &str| headers.get(name).map(str::to_owned);
     let host = found.text(Field::Host).or_else(|| header("host")).or_else(|| header(":authority")).unwrap_or_default();
@@ -204,7 +210,8 @@ mod tests {
 
     fn parse(value: &Value) -> Option<Exchange> {
         let mut sink = Collected::default();
-        let exchange = read(value.as_object()?, &sink.origin(), &Limits::default(), KeyMap::built_in(), &mut sink);
+        let exchange =
+            read(value.as_object()?, &Collected::origin(), &Limits::default(), KeyMap::built_in(), &mut sink);
         assert_eq!(sink.rejects, vec![]);
         exchange
     }
@@ -269,7 +276,7 @@ mod tests {
         assert!(keys.prefer("method", "was.getan"));
         let value = json!({"was": {"getan": "GET"}, "url": "http://h/", "code": 200});
         let mut sink = Collected::default();
-        let exchange = read(value.as_object().unwrap(), &sink.origin(), &Limits::default(), &keys, &mut sink);
+        let exchange = read(value.as_object().unwrap(), &Collected::origin(), &Limits::default(), &keys, &mut sink);
         assert_eq!(exchange.map(|e| e.method), Some("GET".to_owned()));
     }
 }

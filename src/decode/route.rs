@@ -134,7 +134,7 @@ impl<'a> Router<'a> {
             if let Some(exchange) = exchange::read(map, origin, self.limits, self.sink) {
                 self.sink.record(Record::Exchange(Box::new(exchange)));
             }
-        } else if let Some(format) = document::format(&map) {
+        } else if let Some(format) = document::format(&map).filter(|_| !home_made::has_both_halves(&map)) {
             self.sink.recognised(&origin.source, format);
             self.sink.record(Record::Document(Box::new(Document {
                 origin: origin.clone(),

@@ -108,9 +108,9 @@ pub struct Finding {
     pub due_at: Instant,
     /// Stops firing at this instant.
     pub until_at: Option<Instant>,
-    /// Earliest evidence.
+    /// When the fault began: as the rule says, else the event time of the judgement.
     pub first_seen: Instant,
-    /// Latest evidence.
+    /// When it was seen last.
     pub last_seen: Instant,
     /// Number of occurrences, as the rule counts them.
     pub count: u64,

@@ -79,7 +79,7 @@ pub fn group(findings: &[Finding], generations: &[Generation]) -> Vec<Incident> 
     let mut incidents: BTreeMap<Key<'_>, Incident> = BTreeMap::new();
     for place in places {
         let finding = &findings[place];
-        let generation = generation_at(generations, &finding.agent, finding.first_seen);
+        let generation = generation_at(generations, &finding.agent, finding.observed_at);
         let key = generation.map(|g| (g.valid_from, g.version.as_str(), g.contract_sha256.as_str()));
         incidents
             .entry((finding.agent.as_str(), key))

@@ -162,6 +162,7 @@ fn describe(model: &CardModel<'_>, row: &mut CardColumns) {
         }
     }
     row.endpoints = Some(endpoints);
+    row.default_output_modes = Some(model.default_output_modes());
     row.streaming = Some(model.streaming);
     row.push_notifications = Some(model.push_notifications);
     row.security_schemes = Some(model.security.scheme_names().map(str::to_owned).collect());

@@ -118,6 +118,11 @@ impl<'a> CardModel<'a> {
         skill.output.effective(&self.default_output)
     }
 
+    /// The card's default output modes, canonical, sorted, distinct.
+    pub fn default_output_modes(&self) -> Vec<String> {
+        self.default_output.iter().cloned().collect()
+    }
+
     /// Hash of what callers negotiate on: ids and modes in effect of the skills, streaming, push. Order, repetitions, empty
     /// members and the shape do not show.
     pub fn contract_sha256(&self) -> String {

@@ -7,6 +7,7 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 
 use super::card::{self, CardLook};
 use super::exchange::{self, Understood, answer, rpc};
@@ -61,7 +62,7 @@ impl Documents {
             return done;
         }
         match self.open.get_mut(&key).and_then(|calls| calls.front_mut()) {
-            Some(call) if call.streams => {
+            Some(call) if call.streams && !(call.exchange.chunks.is_empty() && is_refusal(&document)) => {
                 call.add_event(&document);
                 Understood::A2a { unknown_wrapper: false }
             }
@@ -77,9 +78,7 @@ impl Documents {
         let none = Understood::A2a { unknown_wrapper: false };
         let Some(calls) = self.open.get_mut(key) else { return none };
         match calls.front() {
-            Some(call) if call.streams && !call.exchange.chunks.is_empty() => {
-                calls.pop_front().map_or(none, |call| call.facts(patterns, facts))
-            }
+            Some(call) if call.streams => calls.pop_front().map_or(none, |call| call.facts(patterns, facts)),
             _ => none,
         }
     }
@@ -88,6 +87,11 @@ impl Documents {
     pub(crate) fn finish(self, patterns: &Patterns, facts: &mut Facts) -> Vec<Understood> {
         self.open.into_values().flatten().map(|call| call.facts(patterns, facts)).collect()
     }
+}
+
+/// A plain error in place of a stream.
+fn is_refusal(document: &Document) -> bool {
+    document.sse_event.is_empty() && document.value.get("error").is_some_and(Value::is_object)
 }
 
 impl OpenCall {
@@ -144,6 +148,7 @@ fn exchange_of(document: Document) -> Exchange {
 
 /// A document that is no call: an answer or event without its request, a webhook body, a card, a key set.
 fn bare(document: &Document, patterns: &Patterns, facts: &mut Facts) -> Understood {
+    let marked = answer::is_rpc_response(&document.value) || !document.sse_event.is_empty();
     let value = match answer::inside(&document.value, None) {
         Some(Ok(inner)) => inner,
         // An error without its request says nothing about any task.
@@ -171,6 +176,7 @@ fn bare(document: &Document, patterns: &Patterns, facts: &mut Facts) -> Understo
             };
             card::facts(&look, facts);
         }
+        _ if !marked && !payload::is_evident(value) => return Understood::NotA2a,
         payload => {
             let whole = matches!(payload, Payload::Task(_) | Payload::Tasks(_) | Payload::Message(_));
             let origin = if whole && document.sse_event.is_empty() { "reply" } else { "stream" };
@@ -193,7 +199,7 @@ fn bare(document: &Document, patterns: &Patterns, facts: &mut Facts) -> Understo
 
 fn common(document: &Document) -> Common {
     Common {
-        record_id: format!("document {} {}", document.origin.source, document.origin.position),
+        record_id: record_id(document),
         observed_at: document.at.unwrap_or_default(),
         observer: Observer::Client.as_str().to_owned(),
         source: document.origin.source.to_string(),
@@ -202,11 +208,130 @@ fn common(document: &Document) -> Common {
     }
 }
 
+/// Hash of what makes a document itself, wherever it was read.
+fn record_id(document: &Document) -> String {
+    let mut hash = Sha256::new();
+    hash.update(document.at.unwrap_or_default().0.to_le_bytes());
+    hash.update(document.value.to_string().as_bytes());
+    hex::encode(&hash.finalize()[..16])
+}
+
 /// The time that a document itself tells: of the status in it.
 pub(crate) fn time_inside(value: &Value) -> Option<Instant> {
     let inner = answer::inside(value, None)?.ok()?;
     match payload::read(inner, true).payload {
         Payload::Task(object) | Payload::Status(object) => task::status_at(object.get("status")?),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::decode::record::{Origin, Position, Record};
+    use crate::normalize::{Normalized, Normalizer, NormalizerSettings};
+
+    fn normalized(values: &[(Option<i64>, Value)]) -> Normalized {
+        let mut normalizer = Normalizer::new(NormalizerSettings::default());
+        for (line, (at, value)) in (1..).zip(values) {
+            let origin = Origin { source: "log".into(), position: Position::Line(line) };
+            let document = Document { origin, at: at.map(Instant), sse_event: String::new(), value: value.clone() };
+            normalizer.record(Record::Document(Box::new(document)));
+        }
+        normalizer.finish()
+    }
+
+    fn send(id: u8, method: &str) -> Value {
+        json!({"jsonrpc": "2.0", "id": id, "method": method, "params": {"message": {"messageId": "m", "parts": [{"text": "x"}]}}})
+    }
+
+    fn answer(id: u8, result: Value) -> Value {
+        json!({"jsonrpc": "2.0", "id": id, "result": result})
+    }
+
+    fn task(state: &str) -> Value {
+        json!({"id": "t", "contextId": "c", "status": {"state": state, "timestamp": "2026-11-30T06:15:31Z"}})
+    }
+
+    #[test]
+    fn a_request_and_its_response_are_a_call() {
+        let reply = answer(1, json!({"task": task("TASK_STATE_COMPLETED")}));
+        let facts = normalized(&[(Some(10), send(1, "SendMessage")), (Some(20), reply)]).facts;
+        let call = &facts.exchanges[0];
+        assert_eq!(
+            (call.own.operation.as_str(), call.own.reply_state.as_str(), call.own.outcome.as_str()),
+            ("SendMessage", "completed", "ok")
+        );
+        assert_eq!((call.common.observed_at.0, call.own.ended_at, call.own.http_status), (10, Some(Instant(20)), None));
+        assert_eq!((call.common.agent_ref.as_str(), facts.task_events[0].common.observed_at.0), ("", 20));
+    }
+
+    #[test]
+    fn a_response_alone_tells_its_task_and_a_request_alone_no_failure() {
+        let facts = normalized(&[(Some(20), answer(7, task("TASK_STATE_WORKING")))]).facts;
+        assert_eq!((facts.exchanges.len(), facts.task_events[0].own.origin.as_str()), (0, "reply"));
+        let facts = normalized(&[(Some(10), send(1, "SendMessage"))]).facts;
+        assert_eq!((facts.exchanges[0].own.outcome.as_str(), facts.exchanges[0].own.reply_kind.as_str()), ("", "none"));
+    }
+
+    #[test]
+    fn events_with_one_id_are_one_stream() {
+        let update = |state: &str| {
+            answer(1, json!({"statusUpdate": {"taskId": "t", "contextId": "c", "status": {"state": state}}}))
+        };
+        let facts = normalized(&[
+            (Some(10), send(1, "SendStreamingMessage")),
+            (Some(20), update("TASK_STATE_WORKING")),
+            (Some(30), update("TASK_STATE_COMPLETED")),
+            (Some(40), send(1, "SendMessage")),
+            (Some(50), answer(1, json!({"task": task("TASK_STATE_FAILED")}))),
+        ])
+        .facts;
+        let stream = facts.exchanges.iter().find(|row| row.own.streaming == Some(true)).unwrap();
+        assert_eq!((stream.own.stream_events, stream.own.stream_end.as_str()), (Some(2), "terminal"));
+        let seen: Vec<_> = facts
+            .task_events
+            .iter()
+            .map(|row| (row.common.observed_at.0, row.own.origin.as_str(), row.own.ordinal))
+            .collect();
+        assert_eq!(seen, [(20, "stream", Some(0)), (30, "stream", Some(1)), (50, "reply", None)]);
+    }
+
+    #[test]
+    fn a_stream_refused_at_once_is_no_stream() {
+        let refused = json!({"jsonrpc": "2.0", "id": 1, "error": {"code": -32001, "message": "Task not found"}});
+        let facts = normalized(&[(Some(10), send(1, "message/stream")), (Some(20), refused)]).facts;
+        let own = &facts.exchanges[0].own;
+        assert_eq!((own.streaming, own.outcome.as_str(), own.reply_kind.as_str()), (Some(false), "not-found", "error"));
+    }
+
+    #[test]
+    fn webhook_bodies_cards_and_other_json_are_told_apart() {
+        let card = json!({"name": "A", "url": "http://h", "version": "1", "capabilities": {}, "skills": []});
+        let Normalized { facts, counts } = normalized(&[
+            (
+                None,
+                json!({"statusUpdate": {"taskId": "t", "status": {"state": "TASK_STATE_WORKING", "timestamp": "2026-11-30T06:15:31Z"}}}),
+            ),
+            (None, json!({"artifactUpdate": {"taskId": "t", "artifact": {"artifactId": "a", "parts": []}}})),
+            (None, card),
+            (None, json!({"level": "info", "message": "started"})),
+        ]);
+        assert_eq!((counts.documents, counts.not_a2a, facts.cards.len()), (4, 1, 1));
+        assert_eq!(facts.cards[0].own.origin, "file");
+        assert_eq!((facts.task_events.len(), facts.artifact_parts.len()), (1, 1));
+        // The status tells its time; what follows without one takes the last time of its source.
+        let at = Instant(1_796_019_331_000_000_000);
+        assert_eq!((facts.task_events[0].common.observed_at, facts.artifact_parts[0].common.observed_at), (at, at));
+    }
+
+    #[test]
+    fn without_any_time_a_document_is_of_the_epoch() {
+        let facts =
+            normalized(&[(None, json!({"kind": "task", "id": "t", "contextId": "c", "status": {"state": "working"}}))])
+                .facts;
+        assert_eq!(facts.task_events[0].common.observed_at, Instant(0));
     }
 }

@@ -5,6 +5,8 @@
 
 mod artifact;
 pub mod canonical;
+#[cfg(test)]
+mod captured;
 pub mod card;
 mod card_model;
 mod card_security;
@@ -122,6 +124,8 @@ impl Normalizer {
 
     fn exchange(&mut self, mut exchange: Exchange) {
         self.counts.exchanges += 1;
+        // A HAR writes 0 for no response.
+        exchange.status = exchange.status.filter(|status| *status != 0);
         let source = exchange.origin.source.clone();
         let known = exchange.started_at.or(exchange.ended_at);
         let at = self.time(&source, known);

@@ -58,7 +58,7 @@ pub fn inflate<'a>(raw: Box<dyn Read + Send + 'a>, max_inflated_bytes: u64) -> i
 fn peek<R: Read>(buffered: &mut BufReader<R>) -> io::Result<Vec<u8>> {
     match buffered.fill_buf() {
         Ok(head) => Ok(head.iter().take(ZSTD.len()).copied().collect()),
-        Err(error) if error.get_ref().is_some_and(|inner| inner.is::<InflateFault>()) => Ok(Vec::new()),
+        Err(error) if is_fault(&error) => Ok(Vec::new()),
         Err(error) => Err(error),
     }
 }
@@ -93,10 +93,13 @@ impl<R: Read> Read for Inflated<R> {
     }
 }
 
+fn is_fault(error: &io::Error) -> bool {
+    matches!(error.get_ref(), Some(inner) if inner.is::<InflateFault>())
+}
+
 /// An error of the file or of an inner level, not of this decompressor.
 fn is_foreign(error: &io::Error) -> bool {
-    let nested = error.get_ref().is_some_and(|inner| inner.is::<InflateFault>());
-    nested || error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted
+    is_fault(error) || error.raw_os_error().is_some() || error.kind() == io::ErrorKind::Interrupted
 }
 
 #[cfg(test)]

@@ -107,7 +107,6 @@ impl Row<'_> {
         };
         let header = &self.rule.header;
         let evidence = self.evidence(facts, wrong);
-        let times = || evidence.iter().map(|e| e.observed_at);
         let fill = |template: &Template| template.fill(|column| Some(self.cell(column).phrase()));
         Some(Finding {
             id: self.id(),
@@ -126,8 +125,8 @@ impl Row<'_> {
             observed_at,
             due_at: self.time("due_at").unwrap_or(observed_at),
             until_at: self.time("until_at"),
-            first_seen: self.time("first_seen").or_else(|| times().min()).unwrap_or(observed_at),
-            last_seen: self.time("last_seen").or_else(|| times().max()).unwrap_or(observed_at),
+            first_seen: self.time("first_seen").unwrap_or(observed_at),
+            last_seen: self.time("last_seen").unwrap_or(observed_at),
             count: self.count(),
             summary: fill(&header.summary),
             next_step: fill(&header.next),

@@ -367,6 +367,8 @@ table! {
         signature_kids: Texts,
         /// Shape: `0.1`, `0.3`, `1.0`, `0.3+1.0` (both in one body).
         dialect: Key,
+        /// The card's default output modes, canonical; null without a card.
+        default_output_modes: Texts,
     }
 }
 

@@ -13,15 +13,17 @@ pub(crate) struct Collected {
 }
 
 impl Collected {
-    pub(crate) fn origin(&self) -> Origin {
+    pub(crate) fn origin() -> Origin {
         Origin { source: Arc::from("test"), position: Position::Line(1) }
     }
 
     pub(crate) fn exchanges(&self) -> Vec<&Exchange> {
-        let exchange = |record| match record {
-            &Record::Exchange(ref exchange) => Some(&**exchange),
-            _ => None,
-        };
+        fn exchange(record: &Record) -> Option<&Exchange> {
+            match record {
+                Record::Exchange(exchange) => Some(exchange),
+                _ => None,
+            }
+        }
         self.records.iter().filter_map(exchange).collect()
     }
 }

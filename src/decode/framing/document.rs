@@ -34,6 +34,17 @@ struct Element {
     given_up: Option<RejectReason>,
 }
 
+impl Scan {
+    /// Where the fault of an unfinished document is to be looked for.
+    fn blame(&self) -> (Position, Option<RejectReason>) {
+        match &self.element {
+            Some(element) if self.accepted => (element.position, element.given_up.or(self.given_up)),
+            Some(element) => (Position::Line(self.line), element.given_up.or(self.given_up)),
+            None => (Position::Line(self.line), self.given_up),
+        }
+    }
+}
+
 impl Framer<'_> {
     /// Reads the value at the start of the window, whatever its size.
     pub(super) fn document(&mut self) {
@@ -96,6 +107,9 @@ impl Framer<'_> {
             None => {
                 if full && !scan.accepted {
                     scan.given_up.get_or_insert(RejectReason::TooLarge);
+                    if scan.scanner.lines() == 0 {
+                        scan.scanner.end_with_line();
+                    }
                 }
                 scan.at
             }
@@ -147,7 +161,7 @@ impl Framer<'_> {
             self.element(&mut scan);
             scan.accepted = true;
         }
-        let (position, given_up) = self.blame(&scan);
+        let (position, given_up) = scan.blame();
         let origin = self.origin(position);
         self.router.reject(&origin, given_up.unwrap_or(RejectReason::Truncated), "ends inside a JSON value");
         let second =
@@ -160,7 +174,7 @@ impl Framer<'_> {
         if (scan.accepted || scan.forgotten) && scan.scanner.holds_whole_element() {
             self.element(&mut scan);
         }
-        let (position, given_up) = self.blame(&scan);
+        let (position, given_up) = scan.blame();
         let origin = self.origin(position);
         let (reason, detail) = match (given_up, misfit) {
             (Some(reason), _) => (reason, "JSON value beyond the limit"),
@@ -179,15 +193,6 @@ impl Framer<'_> {
         self.window.consume(scan.at);
         if !scan.scanner.at_line_start() {
             self.skip_line();
-        }
-    }
-
-    /// Where the fault of an unfinished document is to be looked for.
-    fn blame(&self, scan: &Scan) -> (Position, Option<RejectReason>) {
-        match &scan.element {
-            Some(element) if scan.accepted => (element.position, element.given_up.or(scan.given_up)),
-            Some(element) => (Position::Line(scan.line), element.given_up.or(scan.given_up)),
-            None => (Position::Line(scan.line), scan.given_up),
         }
     }
 

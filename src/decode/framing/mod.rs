@@ -9,6 +9,7 @@
 #[cfg(test)]
 pub(super) mod collect;
 mod document;
+mod key;
 mod scanner;
 mod sniff;
 mod sse;

@@ -3,6 +3,8 @@
 //! In: the bytes of one value, in pieces. Out: [`Step`]s. It checks the grammar of structure, not of numbers and
 //! words; it stores neither values nor text, and its memory is constant.
 
+use super::key::{Key, Name};
+
 /// What the scanner came upon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Step {
@@ -57,22 +59,6 @@ enum Expect {
     Nothing,
 }
 
-/// Keys on the way to a container.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Name {
-    Log,
-    Entries,
-    ResourceSpans,
-    ResourceLogs,
-    Batches,
-    Trace,
-    Result,
-    Other,
-}
-
-/// Longest of [`Name`], in bytes.
-const NAME_BYTES: usize = 13;
-
 /// Deepest level of which the kind of container is kept.
 const LEVELS: u64 = 128;
 
@@ -116,6 +102,11 @@ impl Scanner {
             lines: 0,
             blank: false,
         }
+    }
+
+    /// From here on, a line end inside the value is a misfit.
+    pub(super) fn end_with_line(&mut self) {
+        self.single_line = true;
     }
 
     /// Line ends passed.
@@ -356,45 +347,6 @@ fn is_scalar(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.')
 }
 
-/// The beginning of a key, enough to compare it with [`Name`].
-#[derive(Default)]
-struct Key {
-    bytes: [u8; NAME_BYTES],
-    length: usize,
-    /// Longer than any name, or escaped.
-    other: bool,
-}
-
-impl Key {
-    fn extend(&mut self, more: &[u8]) {
-        match self.bytes.get_mut(self.length..self.length + more.len()) {
-            Some(room) if !self.other => {
-                room.copy_from_slice(more);
-                self.length += more.len();
-            }
-            _ => self.other = true,
-        }
-    }
-
-    fn spoil(&mut self) {
-        self.other = true;
-    }
-
-    fn name(&self) -> Name {
-        match &self.bytes[..self.length] {
-            _ if self.other => Name::Other,
-            b"log" => Name::Log,
-            b"entries" => Name::Entries,
-            b"resourceSpans" => Name::ResourceSpans,
-            b"resourceLogs" => Name::ResourceLogs,
-            b"batches" => Name::Batches,
-            b"trace" => Name::Trace,
-            b"result" => Name::Result,
-            _ => Name::Other,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -432,7 +384,7 @@ mod tests {
                 let (elements, end, at) = scan(document, piece, 100);
                 assert_eq!(
                     (elements, end, at),
-                    (expected.iter().map(|e| e.to_string()).collect(), Step::End, document.len()),
+                    (expected.iter().map(ToString::to_string).collect(), Step::End, document.len()),
                     "{document} by {piece}"
                 );
             }

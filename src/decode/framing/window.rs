@@ -121,6 +121,8 @@ impl<R: Read> Window<R> {
             return false;
         }
         let grown = self.buffer.len().saturating_mul(2).min(self.cap);
+        // `resize` alone would reserve beyond the cap.
+        self.buffer.reserve_exact(grown - self.buffer.len());
         self.buffer.resize(grown, 0);
         true
     }

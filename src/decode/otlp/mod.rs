@@ -11,7 +11,6 @@ mod assemble;
 mod lenient;
 mod wire;
 
-
 use super::exchange;
 use super::record::{LogRecord, Origin, Record, Reject, RejectReason, Sink};
 

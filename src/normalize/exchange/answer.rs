@@ -35,7 +35,8 @@ impl<'a> Answer<'a> {
         if !seen.was_answered() {
             return Self::None;
         }
-        let refused = seen.exchange.status.is_some_and(|status| status >= 300);
+        // 304 is a good answer to a conditional read of a card.
+        let refused = seen.exchange.status.is_some_and(|status| status >= 300 && status != 304);
         match inside(&seen.response, dialect) {
             Some(Err(error)) => Self::Error(error),
             Some(Ok(result)) if !refused => Self::Result(result),

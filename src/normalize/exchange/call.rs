@@ -6,19 +6,18 @@
 use serde_json::Value;
 
 use super::answer::{self, Answer};
-use super::stream::LastSeen;
-use super::{Seen, Understood};
+use super::stream::{LastSeen, StreamEvent};
+use super::{Seen, Understood, row};
 use crate::instant::Instant;
 use crate::normalize::card::{self, CardLook};
 use crate::normalize::patterns::Patterns;
 use crate::normalize::protocol::error::WireError;
 use crate::normalize::protocol::operation::{Dialect, Operation};
-use crate::normalize::protocol::outcome::Refusal;
 use crate::normalize::protocol::payload::{self, Payload, Read};
 use crate::normalize::protocol::push_config::PushConfig;
 use crate::normalize::protocol::request::{self, Asked};
 use crate::normalize::task::{self, Glimpse, Sighting};
-use crate::tables::{ExchangeColumns, ExchangeRow, Facts};
+use crate::tables::{Common, ExchangeRow, Facts};
 
 /// A call, whatever its binding.
 #[derive(Debug)]
@@ -42,17 +41,17 @@ pub(crate) struct Call<'a> {
 
 /// What the answer told, for the call's own row.
 #[derive(Default)]
-struct Told {
-    kind: &'static str,
-    glimpse: Glimpse,
-    push: Option<PushConfig>,
-    error: Option<WireError>,
+pub(crate) struct Told {
+    pub(crate) kind: &'static str,
+    pub(crate) glimpse: Glimpse,
+    pub(crate) push: Option<PushConfig>,
+    pub(crate) error: Option<WireError>,
     /// The answer alone shows that it is A2A.
-    is_a2a: bool,
-    unknown_wrapper: bool,
-    dialect: Option<Dialect>,
-    stream_events: Option<i64>,
-    stream_end: &'static str,
+    pub(crate) is_a2a: bool,
+    pub(crate) unknown_wrapper: bool,
+    pub(crate) dialect: Option<Dialect>,
+    pub(crate) stream_events: Option<i64>,
+    pub(crate) stream_end: &'static str,
 }
 
 /// Adds the facts of a call. A call that neither request nor answer shows to be A2A yields its row back, for the caller to
@@ -66,8 +65,12 @@ pub(crate) fn facts(
 ) -> Understood {
     let asked = request::read(call.params, call.operation, call.dialect, patterns);
     let mut found = Facts::default();
-    let told = Teller { seen, call, asked: &asked, patterns, facts: &mut found }.tell(answer);
-    let own = row(seen, call, &asked, &told, answer, patterns);
+    let mut teller = Teller { seen, call, asked: &asked, patterns, facts: &mut found };
+    let told = teller.tell(answer);
+    if call.operation == Some(Operation::GetExtendedAgentCard) && call.binding == "http+json" && told.kind != "card" {
+        teller.card_look(None, call_common(seen, call, &asked, seen.ended()));
+    }
+    let own = row::columns(seen, call, &asked, &told, answer, patterns);
     let row = ExchangeRow { common: call_common(seen, call, &asked, seen.started()), own };
     if !(call.certain || told.is_a2a) {
         return Understood::Unsure(Box::new(row));
@@ -77,10 +80,10 @@ pub(crate) fn facts(
     Understood::A2a { unknown_wrapper: told.unknown_wrapper }
 }
 
-fn call_common(seen: &Seen<'_>, call: &Call<'_>, asked: &Asked, at: Instant) -> crate::tables::Common {
+fn call_common(seen: &Seen<'_>, call: &Call<'_>, asked: &Asked, at: Instant) -> Common {
     let tenant =
         if asked.tenant.is_empty() { seen.place.query("tenant").unwrap_or_default() } else { asked.tenant.clone() };
-    crate::tables::Common { tenant, ..seen.common(at, &call.agent_url) }
+    Common { tenant, ..seen.common(at, &call.agent_url) }
 }
 
 /// Turns an answer into rows, and remembers what the call's own row needs.
@@ -122,12 +125,12 @@ impl Teller<'_> {
             Payload::PushConfig(config) => PushConfig::read(config),
             _ => None,
         };
-        let is_a2a = !matches!(payload, Payload::Empty | Payload::Unknown);
+        let is_a2a = !unknown_wrapper && !matches!(payload, Payload::Empty | Payload::Unknown);
         let dialect = payload::dialect_of(payload);
         Told { kind, glimpse, push, is_a2a, unknown_wrapper, dialect, ..Told::default() }
     }
 
-    fn stream(&mut self, events: &[super::stream::StreamEvent]) -> Told {
+    fn stream(&mut self, events: &[StreamEvent]) -> Told {
         let mut told = Told { kind: "events", stream_events: i64::try_from(events.len()).ok(), ..Told::default() };
         let mut last = LastSeen::default();
         for (ordinal, event) in events.iter().enumerate() {
@@ -162,20 +165,27 @@ impl Teller<'_> {
         told
     }
 
+    /// A look at the extended card. Over HTTP it has an address of its own, so a refused or unchanged one is a look, too.
+    fn card_look(&mut self, body: Option<&Value>, common: Common) {
+        let exchange = self.seen.exchange;
+        let over_http = self.call.binding != "jsonrpc";
+        let look = CardLook {
+            common,
+            url: &self.seen.place.url,
+            origin: "call",
+            http_status: exchange.status,
+            headers: &exchange.response_headers,
+            extended: true,
+            body,
+            raw: exchange.response_body.as_text().map(str::as_bytes).filter(|_| over_http && body.is_some()),
+        };
+        card::facts(&look, self.facts);
+    }
+
     fn payload(&mut self, payload: Payload<'_>, origin: &'static str, ordinal: Option<i64>, at: Instant) -> Glimpse {
         let common = call_common(self.seen, self.call, self.asked, at);
         if let Payload::Card(card) = payload {
-            let look = CardLook {
-                common,
-                url: &self.seen.place.url,
-                origin: "call",
-                http_status: self.seen.exchange.status,
-                headers: &self.seen.exchange.response_headers,
-                extended: true,
-                body: Some(card),
-                raw: None,
-            };
-            card::facts(&look, self.facts);
+            self.card_look(Some(card), common);
             return Glimpse::default();
         }
         let lists = self.call.operation == Some(Operation::ListTasks);
@@ -205,106 +215,4 @@ fn merge(into: &mut Glimpse, next: Glimpse) {
     if !next.state.is_empty() {
         into.state = next.state;
     }
-}
-
-fn row(
-    seen: &Seen<'_>,
-    call: &Call<'_>,
-    asked: &Asked,
-    told: &Told,
-    answer: &Answer<'_>,
-    patterns: &Patterns,
-) -> ExchangeColumns {
-    let first = |a: &str, b: &str| if a.is_empty() { b.to_owned() } else { a.to_owned() };
-    let request_task_id = first(&asked.task_id, &call.task_id);
-    let dialect = call.dialect.or(told.dialect);
-    let class = told.error.as_ref().map(|error| class_of(error, patterns)).unwrap_or_default();
-    let mut own = ExchangeColumns {
-        ended_at: seen.exchange.ended_at,
-        operation: call.operation.map(Operation::as_str).unwrap_or_default().to_owned(),
-        operation_raw: call.operation_raw.clone(),
-        binding: call.binding.to_owned(),
-        dialect: dialect.map(Dialect::as_str).unwrap_or_default().to_owned(),
-        declared_version: seen.declared_version(),
-        rpc_id: call.rpc_id.clone(),
-        task_id: first(&told.glimpse.task_id, &request_task_id),
-        request_task_id,
-        context_id: first(&told.glimpse.context_id, &asked.context_id),
-        message_id: asked.message_id.clone(),
-        reference_task_ids: asked.reference_task_ids.clone(),
-        skill_id: asked.skill.id.clone(),
-        skill_from: asked.skill.from.clone(),
-        accepted_output_modes: asked.accepted_output_modes.clone(),
-        http_status: seen.exchange.status.map(i64::from),
-        error_code: told.error.as_ref().and_then(|error| error.code),
-        error_reason: told.error.as_ref().map(|error| error.reason.clone()).unwrap_or_default(),
-        outcome: outcome(seen, call, told, answer, class).to_owned(),
-        error_text_class: class.to_owned(),
-        reply_kind: told.kind.to_owned(),
-        reply_state: told.glimpse.state.to_owned(),
-        streaming: (*answer != Answer::None).then_some(told.stream_events.is_some()),
-        stream_events: told.stream_events,
-        stream_end: told.stream_end.to_owned(),
-        return_immediately: return_immediately(call, asked),
-        client_left: Some(seen.exchange.client_disconnected),
-        content_hash: asked.content_hash.clone(),
-        server_address: seen.exchange.server.clone(),
-        ..ExchangeColumns::default()
-    };
-    push_columns(&mut own, call, asked, told);
-    own
-}
-
-/// The registration in the request, else the one answered to a config call. The server gives an id to one that has none.
-fn push_columns(own: &mut ExchangeColumns, call: &Call<'_>, asked: &Asked, told: &Told) {
-    let named = if asked.config_id.is_empty() { &call.config_id } else { &asked.config_id };
-    own.push_config_id.clone_from(named);
-    let answered = told.push.as_ref().map(|config| config.id.clone()).unwrap_or_default();
-    let Some(config) = asked.push.as_ref().or(told.push.as_ref()) else { return };
-    own.push_url.clone_from(&config.url);
-    own.push_scheme.clone_from(&config.scheme);
-    own.push_token = Some(config.token);
-    let ids = [config.id.clone(), named.clone(), answered];
-    own.push_config_id = ids.into_iter().find(|id| !id.is_empty()).unwrap_or_default();
-}
-
-/// 0.3's HTTP+JSON leaves out a `blocking` that is false; JSON-RPC callers that leave it out mean nothing by it.
-fn return_immediately(call: &Call<'_>, asked: &Asked) -> Option<bool> {
-    let omitted = call.binding != "jsonrpc"
-        && call.dialect == Some(Dialect::V03)
-        && call.operation == Some(Operation::SendMessage)
-        && call.params.get("configuration").is_some();
-    asked.return_immediately.or(omitted.then_some(true))
-}
-
-/// Class of an error's text; a reason of the server's own making may tell what the text does not.
-fn class_of<'p>(error: &WireError, patterns: &'p Patterns) -> &'p str {
-    match patterns.class(&error.text) {
-        "" | "other" if !error.is_a2a && !error.reason.is_empty() => match patterns.class(&error.reason) {
-            "other" => patterns.class(&error.text),
-            class => class,
-        },
-        class => class,
-    }
-}
-
-fn outcome<'a>(seen: &Seen<'_>, call: &Call<'_>, told: &'a Told, answer: &Answer<'_>, class: &'a str) -> &'static str {
-    let Some(error) = &told.error else {
-        // A recorder that keeps no responses is no evidence of silence.
-        let silent = *answer == Answer::None && !seen.exchange.truncated;
-        return match answer {
-            Answer::None if silent => "transport",
-            Answer::None => "",
-            _ => "ok",
-        };
-    };
-    let refusal = Refusal {
-        error,
-        class,
-        http_status: seen.exchange.status,
-        method: call.method,
-        operation: call.operation,
-        readable: !seen.response.is_null(),
-    };
-    refusal.outcome()
 }

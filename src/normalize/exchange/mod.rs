@@ -11,9 +11,13 @@ pub(crate) mod call;
 pub(crate) mod grpc;
 pub(crate) mod push;
 pub(crate) mod rest;
+pub(crate) mod row;
 pub(crate) mod rpc;
 pub(crate) mod sse;
 pub(crate) mod stream;
+
+#[cfg(test)]
+mod traps;
 
 use std::cell::OnceCell;
 
@@ -50,9 +54,10 @@ pub fn facts(exchange: &Exchange, patterns: &Patterns, facts: &mut Facts) -> Und
     let seen = Seen::new(exchange);
     let added = Understood::A2a { unknown_wrapper: false };
     let segments = seen.place.segments();
+    let route = rest::route(&exchange.method, &segments);
     let reads = matches!(exchange.method.as_str(), "GET" | "HEAD");
     let posts = matches!(exchange.method.as_str(), "POST" | "PUT");
-    if reads && card::is_card_path(&seen.place.path) {
+    if reads && route.is_none() && card::is_card_path(&seen.place.path) {
         card_look(&seen, facts);
         return added;
     }
@@ -68,7 +73,7 @@ pub fn facts(exchange: &Exchange, patterns: &Patterns, facts: &mut Facts) -> Und
         let each = calls.iter().map(|(call, answer)| call::facts(&seen, call, answer, patterns, facts));
         return each.reduce(more_certain).unwrap_or(Understood::NotA2a);
     }
-    if let Some(route) = rest::route(&exchange.method, &segments) {
+    if let Some(route) = route {
         let (call, answer) = rest::call(&seen, route);
         return call::facts(&seen, &call, &answer, patterns, facts);
     }
@@ -126,7 +131,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) response: Value,
     /// Events, if the response is an event stream.
     pub(crate) events: Option<Vec<StreamEvent>>,
-    record_id: OnceCell<String>,
+    common: OnceCell<Common>,
 }
 
 impl<'a> Seen<'a> {
@@ -141,7 +146,7 @@ impl<'a> Seen<'a> {
             },
             events,
             exchange,
-            record_id: OnceCell::new(),
+            common: OnceCell::new(),
         }
     }
 
@@ -182,22 +187,25 @@ impl<'a> Seen<'a> {
 
     /// Common columns of a fact observed at a time. What is resolved over the whole set stays empty.
     pub(crate) fn common(&self, at: Instant, agent_url: &str) -> Common {
-        let exchange = self.exchange;
-        let agent_ref = if exchange.agent.is_empty() { agent_url } else { &exchange.agent };
-        Common {
-            record_id: self.record_id.get_or_init(|| record_id(exchange)).clone(),
-            observed_at: at,
-            observer: exchange.observer.unwrap_or(Observer::Client).as_str().to_owned(),
-            observer_name: exchange.observer_name.clone(),
-            client_ref: place::without_port(&exchange.client).to_owned(),
-            agent_ref: agent_ref.to_owned(),
-            principal: Credential::read(exchange.request_headers.get("authorization")).principal,
-            trace_id: exchange.trace_id.clone(),
-            span_id: exchange.span_id.clone(),
-            source: exchange.origin.source.to_string(),
-            position: exchange.origin.position.to_string(),
-            ..Common::default()
-        }
+        let agent = &self.exchange.agent;
+        let agent_ref = if agent.is_empty() { agent_url } else { agent }.to_owned();
+        Common { observed_at: at, agent_ref, ..self.common.get_or_init(|| common(self.exchange)).clone() }
+    }
+}
+
+/// What all facts of an exchange share.
+fn common(exchange: &Exchange) -> Common {
+    Common {
+        record_id: record_id(exchange),
+        observer: exchange.observer.unwrap_or(Observer::Client).as_str().to_owned(),
+        observer_name: exchange.observer_name.clone(),
+        client_ref: place::without_port(&exchange.client).to_owned(),
+        principal: Credential::read(exchange.request_headers.get("authorization")).principal,
+        trace_id: exchange.trace_id.clone(),
+        span_id: exchange.span_id.clone(),
+        source: exchange.origin.source.to_string(),
+        position: exchange.origin.position.to_string(),
+        ..Common::default()
     }
 }
 

@@ -21,9 +21,10 @@ use crate::tables::{Common, Facts, PushDeliveryColumns, PushDeliveryRow};
 /// message is a send to a path of its own.
 pub(crate) fn is_body(value: &Value) -> bool {
     match payload::read(value, false).payload {
-        Payload::Task(task) => task.get("id").is_some(),
-        Payload::Status(event) | Payload::Artifact(event) => event.get("taskId").is_some() || event.get("id").is_some(),
-        Payload::Message(message) => json::text(message, &["role"]).to_ascii_lowercase().ends_with("agent"),
+        Payload::Task(_) | Payload::Status(_) | Payload::Artifact(_) => payload::is_evident(value),
+        Payload::Message(message) => {
+            payload::is_evident(value) && json::text(message, &["role"]).to_ascii_lowercase().ends_with("agent")
+        }
         _ => false,
     }
 }
@@ -70,8 +71,10 @@ pub(crate) fn facts(seen: &Seen<'_>, patterns: &Patterns, facts: &mut Facts) {
 fn common(seen: &Seen<'_>) -> Common {
     let at = seen.exchange.started_at.or(seen.exchange.ended_at).unwrap_or(Instant(0));
     let receiver = if seen.exchange.server.is_empty() { host_of(&seen.place.url) } else { &seen.exchange.server };
+    // On the client's side of a webhook stands the receiver; a HAR says `client` of everything in it.
+    let observer = seen.exchange.observer.filter(|observer| *observer != Observer::Client);
     Common {
-        observer: seen.exchange.observer.unwrap_or(Observer::Receiver).as_str().to_owned(),
+        observer: observer.unwrap_or(Observer::Receiver).as_str().to_owned(),
         client_ref: place::without_port(receiver).to_owned(),
         principal: String::new(),
         ..seen.common(at, "")

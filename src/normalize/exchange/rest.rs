@@ -22,6 +22,8 @@ pub(crate) struct Route {
     segments: usize,
     /// The segment before them is `v1`, as 0.3 has it.
     v1: bool,
+    /// The dialect, where the path alone tells it.
+    dialect: Option<Dialect>,
 }
 
 /// The route of a path, or none if it is not of A2A. Matches what could be A2A: `GET .../tasks/7` may be anybody's.
@@ -55,7 +57,19 @@ pub(crate) fn route(method: &str, segments: &[String]) -> Option<Route> {
     };
     let (operation, task_id, config_id, count) = found?;
     let v1 = end(count + 1) == Some("v1");
-    Some(Route { operation, task_id: task_id.to_owned(), config_id: config_id.to_owned(), segments: count, v1 })
+    let dialect = match last {
+        "authenticatedExtendedCard" | "card" => Some(Dialect::V03),
+        "extendedAgentCard" => Some(Dialect::V10),
+        _ => None,
+    };
+    Some(Route {
+        operation,
+        task_id: task_id.to_owned(),
+        config_id: config_id.to_owned(),
+        segments: count,
+        v1,
+        dialect,
+    })
 }
 
 fn task_route<'a>(method: &str, last: &'a str) -> Option<(Operation, &'a str, &'a str, usize)> {
@@ -74,6 +88,7 @@ pub(crate) fn call<'a>(seen: &'a Seen<'_>, route: Route) -> (Call<'a>, Answer<'a
     let own = route.segments + usize::from(route.v1 && dialect == Dialect::V03);
     let message = json::object(&seen.request, &["message"]);
     let certain = seen.is_marked_a2a()
+        || ["/extendedAgentCard", "/agent/authenticatedExtendedCard"].iter().any(|end| seen.place.path.ends_with(end))
         || message.is_some_and(|message| json::list(message, &["parts", "content"]).is_some())
         || json::text(&seen.request, &["name", "parent"]).starts_with("tasks/");
     let call = Call {
@@ -103,7 +118,9 @@ fn dialect(seen: &Seen<'_>, route: &Route) -> Dialect {
         _ if json::text(&seen.request, &["name", "parent"]).starts_with("tasks/") => Some(Dialect::V03),
         _ => None,
     };
-    by_request
+    route
+        .dialect
+        .or(by_request)
         .or_else(|| seen.declared_version().starts_with('1').then_some(Dialect::V10))
         .or_else(|| by_answer(seen))
         .unwrap_or(if route.v1 { Dialect::V03 } else { Dialect::V10 })

@@ -58,6 +58,9 @@ fn read<'a>(seen: &Seen<'_>, request: &'a Value) -> Option<Call<'a>> {
     let method = json::text(request, &["method"]);
     let params = request.get("params").unwrap_or(&Value::Null);
     let found = operation::by_rpc_method(method);
+    if is_of_mcp(method) {
+        return None;
+    }
     let certain = match found {
         _ if seen.is_marked_a2a() => true,
         Some((operation, dialect)) if is_shared_name(operation, dialect) => {
@@ -83,6 +86,14 @@ fn read<'a>(seen: &Seen<'_>, request: &'a Value) -> Option<Call<'a>> {
         agent_url: seen.place.url.clone(),
         certain,
     })
+}
+
+/// Method names that only MCP has, for logs that hold both protocols without their headers.
+fn is_of_mcp(method: &str) -> bool {
+    let area = method.split('/').next().unwrap_or_default();
+    let areas =
+        ["tools", "resources", "prompts", "notifications", "completion", "logging", "sampling", "roots", "elicitation"];
+    areas.contains(&area) || matches!(method, "initialize" | "ping" | "tasks/result")
 }
 
 /// Method names that MCP has, too: `tasks/get`, `tasks/list`, `tasks/cancel`.

@@ -112,6 +112,6 @@ mod tests {
     #[test]
     fn an_unfinished_event_is_marked_and_ends_with_the_text() {
         let found = events("data: a\n\ndata: {\"b\":");
-        assert_eq!(found.iter().map(|event| (event.end, event.finished)).collect::<Vec<_>>(), [(9, true), (19, false)]);
+        assert_eq!(found.iter().map(|event| (event.end, event.finished)).collect::<Vec<_>>(), [(9, true), (20, false)]);
     }
 }

@@ -39,7 +39,10 @@ pub(crate) fn read(exchange: &Exchange) -> Option<Vec<StreamEvent>> {
         let value = serde_json::from_str(&event.data).ok()?;
         Some(StreamEvent { at: arrivals.at(event.end), is_error: event.name == "error", value })
     };
-    Some(sse::events(text).into_iter().filter_map(read).collect())
+    let events: Vec<StreamEvent> = sse::events(text).into_iter().filter_map(read).collect();
+    // A refusal under the content type that was asked for is no stream.
+    let refused = exchange.status.is_some_and(|status| status >= 300);
+    (!events.is_empty() || !refused).then_some(events)
 }
 
 /// Offsets at which the pieces of a stream end, with their times.

@@ -17,7 +17,8 @@ pub(crate) struct WireError {
     pub(crate) reason: String,
     /// Only to be classified.
     pub(crate) text: String,
-    /// It is an error of A2A, not of any JSON-RPC or HTTP server.
+    /// It names a reason of A2A, so it is not of any other JSON-RPC or HTTP server. A code or status proves nothing:
+    /// others use the same numbers.
     pub(crate) is_a2a: bool,
     /// What in the request the server does not know.
     pub(crate) refused: Refused,
@@ -81,8 +82,7 @@ impl WireError {
         let data = error.get("data").or_else(|| error.get("details")).unwrap_or(&Value::Null);
         let stated = stated_reason(data);
         let text = [json::text(error, &["message"]), text_of(data)].join(" ").trim().to_owned();
-        let is_a2a =
-            is_a2a_reason(&stated) || is_a2a_domain(data) || code.is_some_and(|c| (-32009..=-32001).contains(&c));
+        let is_a2a = is_a2a_reason(&stated) || is_a2a_domain(data);
         let reason = match stated.as_str() {
             "" => code.map_or("", |code| reason_of_code(code, dialect)).to_owned(),
             _ => stated,
@@ -108,7 +108,7 @@ impl WireError {
         if reason.is_empty() {
             reason = reason_of_problem_type(json::text(body, &["type"]));
         }
-        let mut is_a2a = is_a2a_reason(&reason) || is_a2a_domain(details);
+        let is_a2a = is_a2a_reason(&reason) || is_a2a_domain(details);
         if reason.is_empty() {
             reason = upper_snake(json::text(object, &["status"])).to_owned();
         }
@@ -116,7 +116,6 @@ impl WireError {
             body.as_object().is_some_and(|members| members.len() == 1 && members.contains_key("message"));
         if reason.is_empty() && only_message && dialect == Some(Dialect::V03) {
             reason = reason_of_old_status(status).to_owned();
-            is_a2a |= is_a2a_reason(&reason);
         }
         let refused = refused(None, &reason, details, &text);
         Self { code: None, reason, text, is_a2a, refused }

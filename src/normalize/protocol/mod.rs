@@ -8,5 +8,5 @@ pub(crate) mod outcome;
 pub(crate) mod payload;
 pub(crate) mod push_config;
 pub(crate) mod request;
-pub(crate) mod skill;
+pub mod skill;
 pub mod state;

@@ -97,6 +97,7 @@ impl Refusal<'_> {
     fn by_status(&self) -> &'static str {
         let reads_task = self.operation.is_some_and(|operation| !operation.sends());
         match self.http_status {
+            Some(408 | 499) => "transport",
             Some(404 | 410) if reads_task || self.readable => "not-found",
             Some(404 | 405 | 410) => "transport",
             Some(415 | 501) => "capability",

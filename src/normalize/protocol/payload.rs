@@ -61,6 +61,26 @@ pub(crate) fn read(value: &Value, in_stream: bool) -> Read<'_> {
     }
 }
 
+/// Whether a value that nothing else marks as A2A's can hardly be anybody else's. Jobs and builds have an id and a state,
+/// too, so a task or status without wrapper and `kind` must have another member of the protocol.
+pub(crate) fn is_evident(value: &Value) -> bool {
+    let Read { payload, unknown_wrapper } = read(value, false);
+    let marked =
+        WRAPPERS.iter().any(|name| value.get(name).is_some_and(Value::is_object)) || value.get("kind").is_some();
+    let has = |object: &Value, names: &[&str]| names.iter().any(|name| object.get(name).is_some());
+    match payload {
+        _ if unknown_wrapper => false,
+        Payload::Task(object) | Payload::Status(object) => {
+            let known = ["contextId", "sessionId", "taskId", "artifacts", "history", "final", "eventType"];
+            has(object, &["id", "taskId"]) && (marked || has(object, &known))
+        }
+        Payload::Artifact(object) => has(object, &["id", "taskId"]),
+        Payload::Message(_) => marked,
+        Payload::Tasks(tasks) => tasks.first().is_some_and(is_evident),
+        _ => false,
+    }
+}
+
 fn unwrap(value: &Value) -> Option<Payload<'_>> {
     WRAPPERS.iter().find_map(|name| {
         let inner = value.get(name).filter(|inner| inner.is_object())?;
@@ -226,6 +246,27 @@ mod tests {
         let value = json!({"Task": {"id": "t", "contextId": "c", "status": {"state": "completed"}}});
         assert_eq!(kind(&value, false), ("task", true));
         assert_eq!(kind(&json!({"anything": {"else": 1}}), false), ("unknown", false));
+    }
+
+    #[test]
+    fn jobs_of_other_systems_are_no_evidence() {
+        for value in [
+            json!({"id": 7, "status": {"state": "failed"}}),
+            json!({"job": {"id": "7", "contextId": "c", "status": {"state": "failed"}}}),
+            json!({"status": "completed"}),
+            json!({"role": "user", "content": [{"text": "x"}]}),
+            json!({"tasks": [{"title": "milk"}]}),
+        ] {
+            assert!(!is_evident(&value), "{value}");
+        }
+        for value in [
+            json!({"id": "t", "sessionId": "s", "status": {"state": "failed"}}),
+            json!({"id": "t", "status": {"state": "working"}, "final": false}),
+            json!({"task": {"id": "t", "status": {"state": "TASK_STATE_FAILED"}}}),
+            json!({"kind": "task", "id": "t", "status": {"state": "failed"}}),
+        ] {
+            assert!(is_evident(&value), "{value}");
+        }
     }
 
     #[test]

@@ -29,7 +29,7 @@ fn a_rule_over_a_stored_view_over_an_inline_view_finds_the_task_on_which_both_si
     assert_eq!(finding.suspect, "remote-runtime");
     assert_eq!((finding.agent.as_str(), finding.task_id.as_deref(), &finding.client), ("a", Some("t3"), &None));
     assert_eq!((finding.observed_at, finding.due_at, finding.until_at), (at(5), at(7), None));
-    assert_eq!((finding.first_seen, finding.last_seen, finding.count), (at(3), at(5), 1));
+    assert_eq!((finding.first_seen, finding.last_seen, finding.count), (finding.observed_at, finding.observed_at, 1));
     assert_eq!(finding.runbook, "queries/README.md#split_brain");
     assert_eq!(finding.id.len(), 32);
     let details: Vec<_> =

@@ -1,0 +1,89 @@
+//! Bytes to findings: the path of `analyze` over its public stages, and nothing of its own.
+//!
+//! In: files of bytes. Out: findings that fire, and what was refused. The rules are read from `queries/` as they lie
+//! there, so that editing one needs no rebuild.
+
+use std::collections::BTreeMap;
+use std::io::Cursor;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use a2a_drift::decode::record::{Record, Reject, Sink};
+use a2a_drift::decode::{self, Limits};
+use a2a_drift::findings::Finding;
+use a2a_drift::instant::Instant;
+use a2a_drift::normalize::Normalizer;
+use a2a_drift::normalize::identity::{self, IdentitySettings};
+use a2a_drift::rules::{self, AsOf, Corpus, Engine, Overrides};
+
+use super::Told;
+
+/// Files of a capture: bytes by name.
+pub type Files = BTreeMap<String, Vec<u8>>;
+
+/// What the program says of a capture.
+#[derive(Debug, Default)]
+pub struct Verdict {
+    /// Findings that fire.
+    pub findings: Vec<Finding>,
+    /// Records it refused: place, reason and detail.
+    pub rejects: Vec<String>,
+    /// Facts it judged by.
+    pub facts: usize,
+}
+
+/// The rules, read once.
+///
+/// # Errors
+/// When the corpus does not hold together.
+pub fn engine() -> Told<&'static Engine> {
+    static ENGINE: LazyLock<Told<Engine>> = LazyLock::new(|| {
+        let corpus =
+            Corpus::from_dir(&Path::new(env!("CARGO_MANIFEST_DIR")).join("queries")).map_err(|e| e.to_string())?;
+        Engine::new(corpus, &Overrides::new()).map_err(|e| e.to_string())
+    });
+    ENGINE.as_ref().map_err(Clone::clone)
+}
+
+/// Analyses files as of an instant, else as of the last fact of each agent.
+///
+/// # Errors
+/// When the program fails, or a rule does.
+pub fn judge(files: &Files, as_of: Option<Instant>) -> Told<Verdict> {
+    let mut intake = Intake::default();
+    for (name, bytes) in files {
+        let source: Arc<str> = name.as_str().into();
+        decode::decode(&source, Box::new(Cursor::new(bytes)), &Limits::default(), &mut intake);
+    }
+    let mut facts = intake.normalizer.finish().facts;
+    identity::resolve(&mut facts, &IdentitySettings::default());
+    facts.make_set();
+    let count = facts.len();
+    let batches = facts.batches().map_err(|e| e.to_string())?;
+    let as_of = as_of.map_or_else(|| AsOf::last_fact(&batches), AsOf::Fixed);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| e.to_string())?;
+    let evaluation = runtime.block_on(engine()?.evaluate(batches)).map_err(|e| e.to_string())?;
+    if let Some(failure) = evaluation.failures.first() {
+        return Err(format!("{} failed: {}", failure.rule, failure.message));
+    }
+    Ok(Verdict { findings: rules::select(evaluation.findings, &as_of), rejects: intake.rejects, facts: count })
+}
+
+#[derive(Default)]
+struct Intake {
+    normalizer: Normalizer,
+    rejects: Vec<String>,
+}
+
+impl Sink for Intake {
+    fn record(&mut self, record: Record) {
+        self.normalizer.record(record);
+    }
+
+    fn reject(&mut self, reject: Reject) {
+        let Reject { origin, reason, detail } = reject;
+        self.rejects.push(format!("{}:{} {}: {detail}", origin.source, origin.position, reason.as_str()));
+    }
+
+    fn recognised(&mut self, _source: &Arc<str>, _format: &'static str) {}
+}
