@@ -11,6 +11,12 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Column, DFSchema, JoinType};
 use datafusion::logical_expr::{Aggregate, Distinct, Expr, Join, LogicalPlan, Projection, Union, Unnest, Window};
 
+use crate::tables::Facts;
+
+/// Tables of what a card body says, one fact whoever saw it and when: the columns that every table has are empty in them, so
+/// that they are read whole.
+const OF_A_BODY: [&str; 2] = ["card_skills", "card_endpoints"];
+
 /// What the rows of an operator have to do with the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Rows {
@@ -45,7 +51,8 @@ fn rows(plan: &LogicalPlan, by: &str) -> Result<Rows, String> {
                 return Err(limited());
             }
             let has_key = scan.source.schema().field_with_name(by).is_ok();
-            Ok(if has_key { Keyed(named(&scan.projected_schema, by)) } else { Whole })
+            let is_cut = has_key && !(OF_A_BODY.contains(&scan.table_name.table()) && is_in_every_table(by));
+            Ok(if is_cut { Keyed(named(&scan.projected_schema, by)) } else { Whole })
         }
         LogicalPlan::EmptyRelation(empty) => Ok(if empty.produce_one_row { Whole } else { Never }),
         LogicalPlan::Values(_) => Ok(Whole),
@@ -64,6 +71,10 @@ fn rows(plan: &LogicalPlan, by: &str) -> Result<Rows, String> {
         LogicalPlan::Join(join) => joined(plan, join, by),
         other => Err(format!("cannot be evaluated key by key: {}", line(other))),
     }
+}
+
+fn is_in_every_table(column: &str) -> bool {
+    Facts::schemas().iter().all(|(_, schema)| schema.field_with_name(column).is_ok())
 }
 
 fn limited() -> String {
