@@ -54,9 +54,9 @@ fn the_example_of_the_style_guide_is_right() {
     assert_eq!(checked(&files), NOTHING);
 }
 
-#[test]
-fn what_the_subset_has_is_accepted() {
-    for sql in [
+/// Queries by agent and task that use what the subset has.
+fn accepted() -> Vec<String> {
+    vec![
         format!("SELECT {COLUMNS} FROM task_events AS e WHERE e.state LIKE 'comp%' AND e.context_id ~ '^a'"),
         // EXISTS, NOT EXISTS and IN in WHERE.
         format!(
@@ -91,7 +91,12 @@ fn what_the_subset_has_is_accepted() {
             "SELECT {COLUMNS} FROM task_events AS e LEFT JOIN cards AS c ON c.agent = e.agent AND c.observed_at <= e.observed_at \
              WHERE c.version IS DISTINCT FROM '1'"
         ),
-    ] {
+    ]
+}
+
+#[test]
+fn what_the_subset_has_is_accepted() {
+    for sql in accepted() {
         assert_eq!(of_sql(&sql), NOTHING, "{sql}");
     }
     // What a card body says is of no agent, though it has the columns that every table has.
@@ -378,6 +383,66 @@ fn a_view_yields_what_it_is_kept_by_and_its_faults_are_told_in_its_own_file() {
     let places: Vec<_> =
         found.iter().map(|problem| problem.splitn(4, ':').take(2).collect::<Vec<_>>().join(":")).collect();
     assert_eq!(places, ["broken.sql:3", "no_key.sql:2", "no_time.sql:3"], "{found:#?}");
+}
+
+/// Facts about some agents and tasks, spread by a linear congruence.
+fn spread(seed: u64) -> Facts {
+    let mut state = seed;
+    let mut pick = |of: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % of
+    };
+    let mut facts = Facts::default();
+    for _ in 0..60 {
+        let (agent, task) = (format!("a{}", pick(2)), format!("t{}", pick(3)));
+        let common = |seconds: u64| event(i64::try_from(seconds).unwrap(), "server", &agent, "", "").common;
+        match pick(8) {
+            0 => facts.push_exchange(crate::tables::ExchangeRow {
+                common: common(pick(900)),
+                own: crate::tables::ExchangeColumns {
+                    task_id: task,
+                    reference_task_ids: Some(vec!["r1".to_owned(), "r2".to_owned()]),
+                    ..Default::default()
+                },
+            }),
+            1 => facts.push_card(crate::tables::CardRow {
+                common: common(pick(900)),
+                own: crate::tables::CardColumns { name: task, version: pick(2).to_string(), ..Default::default() },
+            }),
+            _ => {
+                let state = ["completed", "failed", "working"][usize::try_from(pick(3)).unwrap()];
+                let observer = ["client", "server"][usize::try_from(pick(2)).unwrap()];
+                facts.push_task_event(event(i64::try_from(pick(900)).unwrap(), observer, &agent, &task, state));
+            }
+        }
+    }
+    facts
+}
+
+#[test]
+fn a_query_that_passes_gives_the_same_findings_for_a_key_alone_and_in_any_order() {
+    let mut files: Vec<(String, String)> =
+        accepted().iter().enumerate().map(|(n, sql)| rule(&format!("r{n}"), &[], sql)).collect();
+    files.extend([split_brain(), task_verdicts(), terminal_events()].map(|(path, text)| (path.to_owned(), text)));
+    let files: Vec<(&str, String)> = files.iter().map(|(path, text)| (path.as_str(), text.clone())).collect();
+    let engine = Engine::new(corpus(&files).unwrap(), &Overrides::new()).unwrap();
+    let mut facts = spread(7);
+    let whole = run(&engine, &facts).findings;
+    assert!(whole.iter().map(|finding| &finding.rule).collect::<std::collections::BTreeSet<_>>().len() > 5);
+    facts.task_events.reverse();
+    facts.cards.reverse();
+    assert_eq!(run(&engine, &facts).findings, whole);
+    for (agent, task) in [("a0", "t0"), ("a0", "t2"), ("a1", "t1")] {
+        let mut cut = facts.clone();
+        cut.task_events.retain(|row| row.common.agent == agent && row.own.task_id == task);
+        cut.exchanges.retain(|row| row.common.agent == agent && row.own.task_id == task);
+        cut.cards.retain(|row| row.common.agent == agent);
+        let of_key =
+            |finding: &crate::findings::Finding| finding.agent == agent && finding.task_id.as_deref() == Some(task);
+        let alone: Vec<_> = run(&engine, &cut).findings.into_iter().filter(of_key).collect();
+        let together: Vec<_> = whole.iter().filter(|finding| of_key(finding)).cloned().collect();
+        assert_eq!(alone, together, "{agent} {task}");
+    }
 }
 
 #[test]
