@@ -52,24 +52,39 @@ struct Source {
     text: String,
 }
 
-/// All of `src/`, without files that only tests use.
+/// All of `src/`, without what only tests use: modules declared under `#[cfg(test)]`.
 fn sources() -> Vec<Source> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut sources: Vec<Source> = Vec::new();
-    for entry in WalkDir::new(&src).sort_by_file_name() {
-        let path = entry.unwrap().into_path();
-        let within = path.strip_prefix(&src).unwrap().to_owned();
-        let only_for_tests = within.iter().any(|part| part == "tests" || part == "tests.rs" || part == "samples.rs");
-        if path.extension().is_none_or(|extension| extension != "rs") || only_for_tests {
-            continue;
-        }
-        let text = fs::read_to_string(&path).unwrap();
-        let text = text.split("\n#[cfg(test)]\nmod tests").next().unwrap().to_owned();
-        let room = within.iter().next().unwrap().to_string_lossy().trim_end_matches(".rs").to_owned();
-        sources.push(Source { path: Path::new("src").join(within), room, text });
-    }
+    let files: Vec<(PathBuf, String)> = WalkDir::new(&src)
+        .sort_by_file_name()
+        .into_iter()
+        .map(|entry| entry.unwrap().into_path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "rs"))
+        .map(|path| (path.strip_prefix(&src).unwrap().to_owned(), fs::read_to_string(&path).unwrap()))
+        .collect();
+    let for_tests: Vec<PathBuf> = files.iter().flat_map(|(path, text)| modules_for_tests(path, text)).collect();
+    let is_for_tests = |path: &Path| for_tests.iter().any(|module| path.with_extension("").starts_with(module));
+    let sources: Vec<Source> = files
+        .into_iter()
+        .filter(|(path, _)| !is_for_tests(path))
+        .map(|(path, text)| Source {
+            room: path.iter().next().unwrap().to_string_lossy().trim_end_matches(".rs").to_owned(),
+            text: text.split("\n#[cfg(test)]\nmod tests").next().unwrap().to_owned(),
+            path: Path::new("src").join(path),
+        })
+        .collect();
     assert!(!sources.is_empty());
     sources
+}
+
+/// Paths, without extension, of the modules that a file declares for tests only.
+fn modules_for_tests(path: &Path, text: &str) -> Vec<PathBuf> {
+    let declared = Regex::new(r"#\[cfg\(test\)\]\s*(?:pub(?:\(\w+\))?\s+)?mod\s+(\w+);").unwrap();
+    let folder = match path.file_stem().unwrap().to_string_lossy().as_ref() {
+        "mod" | "lib" | "main" => path.parent().unwrap().to_owned(),
+        _ => path.with_extension(""),
+    };
+    declared.captures_iter(text).map(|module| folder.join(&module[1])).collect()
 }
 
 /// Rooms that a text names: after `crate::` or the crate's name, braces included, comments not.

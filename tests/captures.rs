@@ -8,13 +8,16 @@
 
 mod support;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::process::Command;
+use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use a2a_drift::findings::{Finding, Severity};
 use libtest_mimic::{Arguments, Failed, Trial};
+use serde_json::Value;
 use support::assemble::Capture;
-use support::judge::{self, Files, judge};
+use support::judge::{self, Files, Verdict, judge};
 use support::truth::{self, Entry};
 use support::{Told, expect, healthy};
 
@@ -23,7 +26,12 @@ const CUT: [&str; 4] = ["exchanges", "traces", "logs", "exchanges_logs"];
 
 fn main() {
     let arguments = Arguments::from_args();
-    let mut trials = vec![trial("truth::names_rules_that_exist".to_owned(), only_known_rules)];
+    let mut trials = vec![
+        trial("truth::names_rules_that_exist".to_owned(), only_known_rules),
+        trial("program::says_what_the_stages_say".to_owned(), || {
+            the_program_says_the_same("jsonrpc", "exchanges_logs")
+        }),
+    ];
     for (run, representations) in truth::runs() {
         for representation in representations {
             let of = run.clone();
@@ -46,19 +54,29 @@ fn trial(name: String, test: impl FnOnce() -> Told<()> + Send + 'static) -> Tria
     Trial::test(name, move || test().map_err(Failed::from))
 }
 
+/// The verdict on a representation of a run, judged once however many tests look at it.
+fn verdict(run: &str, representation: &'static str) -> Told<Arc<Verdict>> {
+    type Once = Arc<OnceLock<Told<Arc<Verdict>>>>;
+    static VERDICTS: LazyLock<Mutex<BTreeMap<(String, &'static str), Once>>> = LazyLock::new(Mutex::default);
+    let mut verdicts = VERDICTS.lock().map_err(|e| e.to_string())?;
+    let once = Arc::clone(verdicts.entry((run.to_owned(), representation)).or_default());
+    drop(verdicts);
+    once.get_or_init(|| judge(&truth::files(run, representation)?, None).map(Arc::new)).clone()
+}
+
 /// The rule looked at; all when none.
 fn wanted(rule: &str) -> bool {
     std::env::var("RULE").map_or(true, |only| only == rule)
 }
 
-fn as_the_truth_says(run: &str, representation: &str) -> Told<()> {
+fn as_the_truth_says(run: &str, representation: &'static str) -> Told<()> {
     let engine = judge::engine()?;
     let entries = truth::entries()?;
     let is_there = |entry: &&Entry| entry.run == run && entry.is_in(representation);
     // A rule that is not written yet has a test of its own.
     let judged = |entry: &&Entry| engine.corpus().rule(&entry.rule).is_some() && wanted(&entry.rule);
     let expected: Vec<_> = entries.iter().filter(is_there).filter(judged).map(|e| e.expect(representation)).collect();
-    let mut findings = judge(&truth::files(run, representation)?, None)?.findings;
+    let mut findings = verdict(run, representation)?.findings.clone();
     findings.retain(|finding| wanted(&finding.rule));
     expect::compare(&expected, &Capture::default(), &findings)
 }
@@ -81,7 +99,7 @@ fn is_healthy(run: &str, representation: &str) -> Told<()> {
 }
 
 /// The lines backwards and twice, and the files in one.
-fn is_a_set(run: &str, representation: &str) -> Told<()> {
+fn is_a_set(run: &str, representation: &'static str) -> Told<()> {
     let files = truth::files(run, representation)?;
     let mut jumbled = String::new();
     for bytes in files.values() {
@@ -90,7 +108,7 @@ fn is_a_set(run: &str, representation: &str) -> Told<()> {
             let _ = writeln!(jumbled, "{line}");
         }
     }
-    let once = judge(&files, None)?;
+    let once = verdict(run, representation)?;
     let twice = judge(&Files::from([("jumbled.ndjson".to_owned(), jumbled.into_bytes())]), None)?;
     let (once_said, twice_said) = (said(&once.findings), said(&twice.findings));
     let mut report = String::new();
@@ -117,4 +135,33 @@ fn said(findings: &[Finding]) -> BTreeSet<String> {
         format!("{finding:?}")
     };
     findings.iter().map(one).collect()
+}
+
+/// These tests call the stages themselves: the program must come to the same verdict on the same files.
+fn the_program_says_the_same(run: &str, representation: &'static str) -> Told<()> {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_a2a-drift"));
+    program.current_dir(env!("CARGO_MANIFEST_DIR"));
+    program.args(["analyze", "--quiet", "--format", "json", "--queries", "queries"]);
+    program.args(truth::files(run, representation)?.keys().map(|file| format!("tests/captures/{file}")));
+    let output = program.output().map_err(|e| e.to_string())?;
+    let report: Value = serde_json::from_slice(&output.stdout)
+        .map_err(|e| format!("{e}\n{}", String::from_utf8_lossy(&output.stderr)))?;
+    let text = |finding: &Value, key: &str| finding.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let members = ["id", "rule", "severity", "confidence", "suspect", "summary"];
+    let list = report.get("findings").and_then(Value::as_array).ok_or("no findings in the report")?;
+    let program: BTreeSet<Vec<String>> =
+        list.iter().map(|finding| members.iter().map(|key| text(finding, key)).collect()).collect();
+    let stages: BTreeSet<Vec<String>> = verdict(run, representation)?
+        .findings
+        .iter()
+        .map(|f| {
+            let words = [&*f.id, &f.rule, f.severity.as_str(), f.confidence.as_str(), &f.suspect, &f.summary];
+            words.map(str::to_owned).to_vec()
+        })
+        .collect();
+    if program == stages && !stages.is_empty() {
+        Ok(())
+    } else {
+        Err(format!("program {program:#?}\nstages {stages:#?}"))
+    }
 }

@@ -270,8 +270,18 @@ fn mistakes_in_rules_are_printed_with_their_places() {
     let folder = tempfile::tempdir().unwrap();
     let rules = folder.path().join("rules/card");
     std::fs::create_dir_all(&rules).unwrap();
-    std::fs::write(rules.join("broken.sql"), "-- titel = \"A typing error\"\n--\nSELECT 1\n").unwrap();
+    std::fs::write(rules.join("broken.sql"), "-- headline = \"A typing error\"\n--\nSELECT 1\n").unwrap();
     let output = run(&["rules", "check", folder.path().to_str().unwrap()]);
     assert_eq!(code(&output), 1);
     assert!(stdout(&output).contains("rules/card/broken.sql:1:"), "{}", stdout(&output));
+}
+
+#[test]
+fn the_programs_own_log_goes_to_standard_error_in_the_form_asked_for() {
+    let args = ["analyze", CAPTURE, "-v", "--log-format", "json", "--format", "json", "--rule", "unknown_skill"];
+    let output = run(&args);
+    assert!(serde_json::from_slice::<serde_json::Value>(&output.stdout).is_ok());
+    let lines: Vec<serde_json::Value> =
+        stderr(&output).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lines.iter().any(|line| line["fields"]["source"] == CAPTURE), "{lines:?}");
 }

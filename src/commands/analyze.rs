@@ -48,7 +48,8 @@ pub(super) fn run(args: Analyze, global: &Global) -> anyhow::Result<Outcome> {
     let engine = engine(&config)?;
     let inputs = receive::inputs(&args.paths)?;
 
-    let progress = Progress::start(!global.quiet);
+    // Log lines and a moving line would overwrite each other.
+    let progress = Progress::start(!global.quiet && global.verbose == 0);
     let (facts, account) = gather(&inputs, &config, &progress)?;
     progress.doing(format!("judging {} facts", facts.len()));
     let report = judge(&facts, account, &engine, &config)?;
@@ -95,6 +96,7 @@ fn gather(inputs: &[Input], config: &Config, progress: &Progress) -> anyhow::Res
     let mut account = Account::default();
     for input in inputs {
         progress.doing(format!("reading {}", input.name));
+        tracing::info!(source = %input.name, bytes = input.bytes_on_disk, "reading");
         let reader = match config.limits.max_inflated_bytes {
             Some(most) => input.open_limited(most)?,
             None => input.open()?,
@@ -190,6 +192,7 @@ fn judge(facts: &Facts, account: Account, engine: &Engine, config: &Config) -> a
 
     let as_of = config.as_of.map_or_else(|| AsOf::last_fact(&batches), AsOf::Fixed);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    tracing::info!(facts = facts.len(), rules = coverage.len(), "judging");
     let evaluation = runtime.block_on(engine.evaluate(batches))?;
     let findings = rules::select(evaluation.findings, &as_of);
     // A view that failed blinds rules that read it, so every failure counts.

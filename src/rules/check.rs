@@ -14,7 +14,7 @@ use super::columns::{self, Schemas};
 use super::corpus::{Corpus, Rule, View};
 use super::params::Params;
 use super::plan::{self, QueryError};
-use super::problem::Problem;
+use super::problem::{Problem, listed};
 use super::query::Query;
 use super::{shape, stack, subset, typed};
 use crate::tables::Facts;
@@ -150,12 +150,27 @@ impl<'a> Check<'a> {
         let plan = plan::plan(&self.inlined, subject.query, subject.params).await?;
         let planned = plan::operators(&self.inlined, &plan).await;
         let (optimised, operators) = planned.map_err(|error| QueryError::new(subject.query, &error))?;
-        for by in subject.by.iter().filter(|_| is_inside) {
-            if let Err(message) = shape::check(&optimised, by) {
-                self.add(subject, (subject.query.line, 1), message);
-            }
+        if is_inside {
+            self.shape(subject, &optimised);
         }
         Ok((plan::read_schema(&operators.schema()), plan))
+    }
+
+    fn shape(&mut self, subject: &Subject<'_>, optimised: &LogicalPlan) {
+        let here = (subject.query.line, 1);
+        let mut is_cut = subject.by.is_empty();
+        for by in subject.by {
+            match shape::check(optimised, by) {
+                Ok(carried) => is_cut |= carried,
+                Err(message) => {
+                    is_cut = true;
+                    self.add(subject, here, message);
+                }
+            }
+        }
+        if !is_cut {
+            self.add(subject, here, format!("no input has any of the `by` columns {}", listed(subject.by)));
+        }
     }
 
     /// Makes a query readable for the queries after it.

@@ -11,6 +11,12 @@ use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Column, DFSchema, JoinType};
 use datafusion::logical_expr::{Aggregate, Distinct, Expr, Join, LogicalPlan, Projection, Union, Unnest, Window};
 
+use crate::tables::Facts;
+
+/// Tables of what a card body says, one fact whoever saw it and when: the columns that every table has are empty in them, so
+/// that they are read whole.
+const OF_A_BODY: [&str; 2] = ["card_skills", "card_endpoints"];
+
 /// What the rows of an operator have to do with the key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Rows {
@@ -24,20 +30,17 @@ enum Rows {
 
 use Rows::{Keyed, Never, Whole};
 
-/// Checks a plan along a column.
-pub(super) fn check(plan: &LogicalPlan, by: &str) -> Result<(), String> {
-    match rows(plan, by)? {
-        Never => Ok(()),
-        Whole => Err(format!("no input has the `by` column `{by}`")),
-        Keyed(columns) => {
-            let is_key = |(index, field): (usize, &str)| field == by && columns.contains(&index);
-            let fields = plan.schema().fields().iter().map(|field| field.name().as_str());
-            match fields.enumerate().any(is_key) {
-                true => Ok(()),
-                false => Err(format!("the output has no column `{by}` that is the `{by}` of its inputs")),
-            }
-        }
+/// Checks a plan along a column; whether any input has it. If none has, the query gives the rows of all its values at once,
+/// which is right, though not cheap.
+pub(super) fn check(plan: &LogicalPlan, by: &str) -> Result<bool, String> {
+    let keys = match rows(plan, by)? {
+        Never | Whole => return Ok(false),
+        Keyed(keys) => keys,
+    };
+    if named(plan.schema(), by).is_disjoint(&keys) {
+        return Err(format!("the output has no column `{by}` that is the `{by}` of its inputs"));
     }
+    Ok(true)
 }
 
 fn rows(plan: &LogicalPlan, by: &str) -> Result<Rows, String> {
@@ -48,7 +51,8 @@ fn rows(plan: &LogicalPlan, by: &str) -> Result<Rows, String> {
                 return Err(limited());
             }
             let has_key = scan.source.schema().field_with_name(by).is_ok();
-            Ok(if has_key { Keyed(named(&scan.projected_schema, by)) } else { Whole })
+            let is_cut = has_key && !(OF_A_BODY.contains(&scan.table_name.table()) && is_in_every_table(by));
+            Ok(if is_cut { Keyed(named(&scan.projected_schema, by)) } else { Whole })
         }
         LogicalPlan::EmptyRelation(empty) => Ok(if empty.produce_one_row { Whole } else { Never }),
         LogicalPlan::Values(_) => Ok(Whole),
@@ -67,6 +71,10 @@ fn rows(plan: &LogicalPlan, by: &str) -> Result<Rows, String> {
         LogicalPlan::Join(join) => joined(plan, join, by),
         other => Err(format!("cannot be evaluated key by key: {}", line(other))),
     }
+}
+
+fn is_in_every_table(column: &str) -> bool {
+    Facts::schemas().iter().all(|(_, schema)| schema.field_with_name(column).is_ok())
 }
 
 fn limited() -> String {
@@ -192,7 +200,7 @@ fn united(union: &Union, by: &str) -> Result<Rows, String> {
             Never => {}
             Whole => whole = true,
             Keyed(keys) => {
-                keyed = Some(keyed.map_or_else(|| keys.clone(), |all| all.intersection(&keys).copied().collect()))
+                keyed = Some(keyed.map_or_else(|| keys.clone(), |all| all.intersection(&keys).copied().collect()));
             }
         }
     }

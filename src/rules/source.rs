@@ -61,7 +61,7 @@ impl Source {
             let line = line.strip_prefix("-- ").or_else(|| line.strip_prefix("--")).unwrap_or_default();
             match (line.strip_prefix("## "), sections.last_mut()) {
                 (Some(heading), _) => {
-                    sections.push(Section { heading: heading.trim().to_owned(), body: String::new(), line: index + 1 })
+                    sections.push(Section { heading: heading.trim().to_owned(), body: String::new(), line: index + 1 });
                 }
                 (None, Some(section)) => {
                     section.body.push_str(line);

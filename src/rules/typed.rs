@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use arrow::datatypes::DataType;
-use datafusion::common::DFSchema;
 use datafusion::common::tree_node::{TreeNode, TreeNodeRecursion};
+use datafusion::common::{DFSchema, Spans};
 use datafusion::logical_expr::{BinaryExpr, Expr, ExprSchemable, LogicalPlan, Operator};
 
 use super::query::Query;
@@ -91,7 +91,7 @@ fn is_whole(expr: &Expr) -> bool {
 fn place(expr: &Expr) -> Option<Place> {
     let mut found = None;
     let _ = expr.apply(|expr| {
-        found = expr.spans().and_then(|spans| spans.first()).map(|s| (s.start.line as usize, s.start.column as usize));
+        found = expr.spans().and_then(Spans::first).map(|s| (s.start.line as usize, s.start.column as usize));
         Ok(if found.is_some() { TreeNodeRecursion::Stop } else { TreeNodeRecursion::Continue })
     });
     found

@@ -62,7 +62,7 @@ impl Capture {
 /// What a line says: the answer, the events of its stream, then the request; without JSON-RPC envelopes.
 fn documents(line: &Value) -> Vec<Value> {
     let answer = body_json(line, "response").into_iter();
-    let events = Stream::open(line).map(|stream| stream.all().cloned().collect()).unwrap_or_else(|_| Vec::new());
+    let events = Stream::open(line).map_or_else(|_| Vec::new(), |stream| stream.all().cloned().collect());
     let request = body_json(line, "request").into_iter();
     let bare = |document: Value| {
         let inside = document.get("result").or_else(|| document.get("params"));

@@ -44,7 +44,7 @@ gone AS (
     SELECT
         c.agent,
         c.fact_id,
-        string_agg(DISTINCT o.skill_id, ', ') AS skills
+        string_agg(DISTINCT o.skill_id, ', ' ORDER BY o.skill_id) AS skills
     FROM changed AS c
     INNER JOIN card_skills AS o ON c.body_before = o.body_sha256
     WHERE NOT EXISTS (SELECT 1 FROM card_skills AS n WHERE n.body_sha256 = c.body_sha256 AND n.skill_id = o.skill_id)
@@ -55,7 +55,7 @@ new AS (
     SELECT
         c.agent,
         c.fact_id,
-        string_agg(DISTINCT n.skill_id, ', ') AS skills
+        string_agg(DISTINCT n.skill_id, ', ' ORDER BY n.skill_id) AS skills
     FROM changed AS c
     INNER JOIN card_skills AS n ON c.body_sha256 = n.body_sha256
     WHERE NOT EXISTS (SELECT 1 FROM card_skills AS o WHERE o.body_sha256 = c.body_before AND o.skill_id = n.skill_id)
