@@ -47,10 +47,12 @@ impl Failure {
     pub(super) fn of_span(span: &Span, carrier: &Carrier<'_>, context: &Context<'_>) -> Option<Self> {
         let mut failure = Self::of_attributes(carrier, context).unwrap_or_default();
         let exceptions = span.events.iter().filter(|event| event.name == "exception").map(|event| &event.attributes);
-        for exception in exceptions.filter(|attributes| !is_quiet(attributes, context.aliases)) {
+        let exceptions: Vec<&Attributes> = exceptions.collect();
+        for exception in exceptions.iter().filter(|attributes| !is_quiet(attributes, context.aliases)) {
             failure.add_exception(exception, carrier, context);
         }
-        if span.is_error {
+        // The description of a status that an exception made repeats it behind the name of its type.
+        if span.is_error && exceptions.is_empty() {
             failure.add_text(&span.status_message, context);
         }
         (failure != Self::default()).then_some(failure)
@@ -97,7 +99,8 @@ impl Failure {
 
     /// Takes what a text tells: its class, the ids and codes in known sentences.
     pub(super) fn add_text(&mut self, text: &str, context: &Context<'_>) {
-        if text.trim().is_empty() {
+        // Gateways write the bare code where others write a text.
+        if text.trim().is_empty() || text.trim().parse::<i64>().is_ok() {
             return;
         }
         // The innermost text comes first and says most; what wraps it adds only what it left open.
@@ -183,9 +186,11 @@ pub(super) struct Circumstances<'a> {
 }
 
 impl Failure {
-    /// The canonical reason: as said, else that of the code, else the name of the gRPC status.
+    /// The canonical reason: as said, else that of the code (as 0.2 and later have it, unless this is 0.1), else the name
+    /// of the gRPC status.
     pub(super) fn canonical_reason(&self, dialect: Option<Dialect>) -> String {
-        let by_code = self.code.map(|code| WireError::of_rpc(&json!({ "code": code }), dialect).reason);
+        let by_code =
+            self.code.map(|code| WireError::of_rpc(&json!({ "code": code }), dialect.or(Some(Dialect::V10))).reason);
         first([self.reason.clone(), by_code.unwrap_or_default(), self.grpc.clone()])
     }
 

@@ -37,9 +37,10 @@ impl Seen {
         Common { record_id, ..self.common(observer) }
     }
 
-    /// Columns of a fact from a log record. Its span is the one that was active, and may hold several.
+    /// Columns of a fact from a log record. A line may hold several records, and so may the span that was active.
     pub(super) fn of_record(&self, observer: Observer) -> Common {
-        let record_id = format!("log/{}:{}", self.origin.source, self.origin.position);
+        let Origin { source, position } = &self.origin;
+        let record_id = format!("log/{source}:{position}/{}/{}", self.at.0, self.span_id);
         Common { record_id, ..self.common(observer) }
     }
 

@@ -155,3 +155,61 @@ fn explore() {
     }
     println!("N {} artifacts {} policy", facts.artifact_parts.len(), facts.policy_changes.len());
 }
+
+#[test]
+fn whole() {
+    use crate::normalize::{Normalizer, identity};
+    struct All(Normalizer);
+    impl Sink for All {
+        fn record(&mut self, record: Record) {
+            self.0.record(record);
+        }
+        fn reject(&mut self, _: Reject) {}
+        fn recognised(&mut self, _: &Arc<str>, _: &'static str) {}
+    }
+    let mut all = All(Normalizer::default());
+    for file in std::env::var("FILES").unwrap().split(',') {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/captures").join(file);
+        crate::decode::decode(
+            &file.into(),
+            Box::new(std::fs::File::open(path).unwrap()),
+            &crate::decode::Limits::default(),
+            &mut all,
+        );
+    }
+    let mut facts = all.0.finish().facts;
+    identity::resolve(&mut facts, &identity::IdentitySettings::default());
+    facts.make_set();
+    let mut agents = std::collections::BTreeMap::new();
+    for c in facts.commons() {
+        *agents.entry((c.agent.clone(), c.client.clone(), c.observer.clone())).or_insert(0) += 1;
+    }
+    for (k, n) in agents {
+        println!("A {n} {k:?}");
+    }
+    let mut calls: std::collections::BTreeMap<String, Vec<String>> = Default::default();
+    for r in &facts.exchanges {
+        calls
+            .entry(r.common.call_id.clone())
+            .or_default()
+            .push(format!("{}:{}:{}", r.common.observer, r.own.operation, r.own.outcome));
+    }
+    let mut shapes = std::collections::BTreeMap::new();
+    for (k, v) in &calls {
+        *shapes
+            .entry((
+                k.split(':').next().unwrap_or("").to_owned(),
+                v.len(),
+                v.iter().map(|x| x.rsplit(':').next().unwrap().to_owned()).collect::<std::collections::BTreeSet<_>>(),
+            ))
+            .or_insert(0) += 1;
+    }
+    for (k, n) in shapes {
+        println!("K {n} {k:?}");
+    }
+    let mut calls: std::collections::BTreeMap<String, usize> = Default::default();
+    for r in &facts.push_deliveries {
+        *calls.entry(r.common.call_id.clone()).or_default() += 1;
+    }
+    println!("D {} rows {} calls", facts.push_deliveries.len(), calls.len());
+}
