@@ -148,6 +148,8 @@ fn an_edited_event_is_the_same_in_body_and_chunks() {
         ("v03", 7, "/response/event/6/result/status/state"),
         ("v03", 58, "/response/event/6/statusUpdate/status/state"),
         ("rust", 9, "/response/event/6/result/statusUpdate/status/state"),
+        ("js", 10, "/response/event/6/result/statusUpdate/status/state"),
+        ("js03", 53, "/response/event/6/statusUpdate/status/state"),
     ] {
         let text = format!("[[lines]]\nfrom = '{run}'\npick = [{line}]\nset = [['{pointer}', 'EDITED']]");
         let [edited] = lines(&text).try_into().unwrap();
@@ -190,6 +192,22 @@ remove = ['2:/request/json/params/configuration', '/client']";
     }
     let length = send["request"]["body"]["text"].as_str().unwrap().len();
     assert!(send["request"]["headers"].to_string().contains(&format!(r#"["content-length","{length}"]"#)));
+}
+
+#[test]
+fn har_entries_are_lines_and_have_the_same_doors() {
+    let text = "[[lines]]
+from = 'jsrest.har'
+pick = [1, 5, 7]
+set = [['1:/response/json/version', '2.0.0'], ['1:/response/header/etag', 'W/2'], ['5:/request/json/message/metadata/skillId', 'x-v9'],
+       ['7:/response/event/6/statusUpdate/status/state', 'EDITED']]";
+    let [card, send, stream] = lines(text).try_into().unwrap();
+    assert_eq!(body_json(&card, "response").unwrap()["version"], "2.0.0");
+    let etag =
+        card["response"]["headers"].as_array().unwrap().iter().find(|h| h["name"] == "ETag" || h["name"] == "etag");
+    assert_eq!(etag.unwrap()["value"], "W/2");
+    assert_eq!(body_json(&send, "request").unwrap().pointer("/message/metadata/skillId").unwrap(), "x-v9");
+    assert_eq!(stream["response"]["content"]["text"].as_str().unwrap().matches("EDITED").count(), 1);
 }
 
 #[test]

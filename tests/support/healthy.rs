@@ -85,7 +85,8 @@ fn healthy_line(text: &str, windows: &Windows) -> Told<Option<String>> {
     }
     let time = |record: &Value| {
         let at = ["startTimeUnixNano", "timeUnixNano", "observedTimeUnixNano"].iter().find_map(|key| record.get(key));
-        at.and_then(Value::as_str).and_then(|at| at.parse().ok()).unwrap_or_default()
+        // 64-bit integers of OTLP-JSON are strings, but some exporters write numbers.
+        at.and_then(|at| at.as_i64().or_else(|| at.as_str()?.parse().ok())).unwrap_or_default()
     };
     Ok(retain_records(&mut line, |record| windows.hold(time(record))).then(|| line.to_string()))
 }
