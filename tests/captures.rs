@@ -37,7 +37,7 @@ fn main() {
             let of = run.clone();
             trials.push(trial(format!("{run}::{representation}"), move || as_the_truth_says(&of, representation)));
             let of = run.clone();
-            if CUT.contains(&representation) {
+            if CUT.contains(&representation) && healthy::has(&run, representation).unwrap_or(true) {
                 trials
                     .push(trial(format!("healthy::{run}::{representation}"), move || is_healthy(&of, representation)));
             }

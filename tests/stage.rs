@@ -128,6 +128,17 @@ fn fresh_calls_are_other_calls_about_the_same_task() {
 }
 
 #[test]
+fn a_poll_without_a_body_stays_about_its_task() {
+    // rest:14 is GET /rest/tasks/e8b3d1fd-….
+    let text = "[[lines]]\nfrom = 'rest'\npick = [14]\nids = 'b'\nfresh = 'calls'";
+    let [line] = lines(text).try_into().unwrap();
+    assert!(line["request"]["url"].as_str().unwrap().ends_with("/tasks/e8b3d1fd-80ed-4976-99b8-1c7235cafe76"));
+    assert_eq!(assemble(text).unwrap().resolve("@1:14.task").unwrap(), "e8b3d1fd-80ed-4976-99b8-1c7235cafe76");
+    let [was] = lines("[[lines]]\nfrom = 'rest'\npick = [14]").try_into().unwrap();
+    assert_ne!(line["request"]["headers"], was["request"]["headers"], "another trace");
+}
+
+#[test]
 fn counted_rpc_ids_and_client_made_task_ids_become_fresh_too() {
     // v01:2 is JSON-RPC id 1, task-001, in request and answer.
     let [line] = lines("[[lines]]\nfrom = 'v01'\npick = [2]\nids = 'b'").try_into().unwrap();

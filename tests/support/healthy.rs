@@ -20,6 +20,23 @@ struct Healthy {
     /// Steps of a run that are not, though they are listed: why, by run and step.
     #[serde(default)]
     except: BTreeMap<String, BTreeMap<String, String>>,
+    /// Representations in which no healthy step was recorded, by run.
+    #[serde(default)]
+    nothing: BTreeMap<String, Vec<String>>,
+}
+
+fn healthy() -> Told<Healthy> {
+    let path = library::tests().join("corpus/healthy/steps.toml");
+    let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// Whether a representation of a run has a healthy part.
+///
+/// # Errors
+/// When steps.toml does not read.
+pub fn has(run: &str, representation: &str) -> Told<bool> {
+    Ok(!healthy()?.nothing.get(run).is_some_and(|nothing| nothing.iter().any(|name| name == representation)))
 }
 
 /// Spans of time in nanoseconds, `(from, to]`.
@@ -31,9 +48,7 @@ impl Windows {
     /// # Errors
     /// When a file does not read.
     pub fn of(run: &str) -> Told<Self> {
-        let path = library::tests().join("corpus/healthy/steps.toml");
-        let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let healthy: Healthy = toml::from_str(&text).map_err(|e| e.to_string())?;
+        let healthy = healthy()?;
         let except = healthy.except.get(run).cloned().unwrap_or_default();
         let mut windows = Vec::new();
         let mut from = i64::MIN;
