@@ -122,7 +122,7 @@ fn vocabulary(config: &Config) -> anyhow::Result<NormalizerSettings> {
         (Some(own), None) => read(&own, Patterns::replaced_by)?,
         (Some(own), Some(_)) => bail!("[vocabulary]: put the patterns into {}, which is read instead", own.display()),
     };
-    Ok(NormalizerSettings { patterns })
+    Ok(NormalizerSettings { patterns, ..NormalizerSettings::default() })
 }
 
 fn read<T, E>(path: &Path, parse: impl Fn(&str) -> Result<T, E>) -> anyhow::Result<T>
