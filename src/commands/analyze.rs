@@ -51,6 +51,9 @@ pub(super) fn run(args: Analyze, global: &Global) -> anyhow::Result<Outcome> {
     // Log lines and a moving line would overwrite each other.
     let progress = Progress::start(!global.quiet && global.verbose == 0);
     let (facts, account) = gather(&inputs, &config, &progress)?;
+    if let Some(folder) = &args.export {
+        rules::export(&facts.batches()?, folder)?;
+    }
     progress.doing(format!("judging {} facts", facts.len()));
     let report = judge(&facts, account, &engine, &config)?;
     drop(progress);
