@@ -41,7 +41,7 @@ pub(super) struct Note {
 
 impl Note {
     /// What orders notes and tells them apart.
-    pub(super) fn order(&self) -> ((Instant, &str, &str, &str), &str, &str, Option<i64>, bool) {
+    pub(super) fn order(&self) -> impl Ord + '_ {
         (self.seen.order(), &self.url, &self.task_id, self.status, self.failed)
     }
 }
