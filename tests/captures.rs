@@ -76,7 +76,11 @@ fn as_the_truth_says(run: &str, representation: &'static str) -> Told<()> {
     // A rule that is not written yet has a test of its own.
     let judged = |entry: &&Entry| engine.corpus().rule(&entry.rule).is_some() && wanted(&entry.rule);
     let expected: Vec<_> = entries.iter().filter(is_there).filter(judged).map(|e| e.expect(representation)).collect();
-    let mut findings = verdict(run, representation)?.findings.clone();
+    let verdict = verdict(run, representation)?;
+    if verdict.facts == 0 || !verdict.rejects.is_empty() {
+        return Err(format!("{} facts, rejects {:#?}", verdict.facts, verdict.rejects));
+    }
+    let mut findings = verdict.findings.clone();
     findings.retain(|finding| wanted(&finding.rule));
     expect::compare(&expected, &Capture::default(), &findings)
 }
