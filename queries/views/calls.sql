@@ -31,6 +31,7 @@ SELECT
     max(x.error_reason) AS error_reason,
     max(x.error_text_class) AS error_text_class,
     max(x.reply_kind) AS reply_kind,
+    bool_or(x.reply_state IN ('input-required', 'auth-required')) AS reply_waits,
     max(x.stream_events) AS stream_events,
     split_part(max(CASE x.stream_end
         WHEN 'terminal' THEN '6:terminal'

@@ -41,6 +41,11 @@ WITH refused AS (
     WHERE
         f.kind = 'call' AND f.skill_id <> '' AND f.about IN ('skill', 'mode', 'unsaid') AND s.held_lists
         AND NOT EXISTS (SELECT 1 FROM unoffered_modes AS u WHERE u.agent = f.agent AND u.call_key = f.call_key)
+        -- Agents of another version refuse with the same codes; words that name the skill are no matter of version.
+        AND (
+            f.about = 'skill'
+            OR NOT EXISTS (SELECT 1 FROM version_mismatch AS v WHERE v.client = f.client AND v.agent = f.agent)
+        )
 ),
 
 ranked AS (

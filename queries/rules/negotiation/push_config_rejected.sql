@@ -43,14 +43,14 @@ own AS (
         r.client,
         r.agent,
         r.call_key,
-        bool_or(l.push_notifications) AS advertised,
-        max(CASE WHEN l.push_notifications THEN h.fact_id END) AS card_fact_id
+        bool_or(k.push_notifications) AS advertised,
+        max(CASE WHEN k.push_notifications THEN h.fact_id END) AS card_fact_id
     FROM refused AS r
     INNER JOIN card_held AS h
         ON
             r.client = h.client AND r.agent = h.agent
             AND r.observed_at >= h.valid_from AND (h.valid_to IS NULL OR r.observed_at < h.valid_to)
-    INNER JOIN card_looks AS l ON h.client = l.client AND h.agent = l.agent AND h.fact_id = l.fact_id
+    INNER JOIN card_capabilities AS k ON h.body_sha256 = k.body_sha256
     GROUP BY r.client, r.agent, r.call_key
 ),
 
@@ -59,14 +59,14 @@ anyones AS (
         r.client,
         r.agent,
         r.call_key,
-        bool_or(l.push_notifications) AS advertised,
-        max(CASE WHEN l.push_notifications THEN h.fact_id END) AS card_fact_id
+        bool_or(k.push_notifications) AS advertised,
+        max(CASE WHEN k.push_notifications THEN h.fact_id END) AS card_fact_id
     FROM refused AS r
     INNER JOIN card_seen AS h
         ON
             r.agent = h.agent
             AND r.observed_at >= h.valid_from AND (h.valid_to IS NULL OR r.observed_at < h.valid_to)
-    INNER JOIN card_looks AS l ON h.agent = l.agent AND h.fact_id = l.fact_id
+    INNER JOIN card_capabilities AS k ON h.body_sha256 = k.body_sha256
     GROUP BY r.client, r.agent, r.call_key
 ),
 

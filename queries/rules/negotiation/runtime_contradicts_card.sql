@@ -145,7 +145,8 @@ SELECT
     f.skill_id,
     f.failed AS "count",
     CAST(
-        extract(EPOCH FROM date_trunc('second', f.looked_at)) - extract(EPOCH FROM date_trunc('second', f.failed_at)) AS BIGINT
+        floor(extract(EPOCH FROM date_trunc('second', f.looked_at)) - extract(EPOCH FROM date_trunc('second', f.failed_at)))
+        AS BIGINT
     ) AS seconds,
     'critical' AS severity,
     'confirmed' AS confidence,
