@@ -58,6 +58,14 @@ fn run(case: &Case) -> Told<()> {
         let (found, expected) = (verdict.rejects.len(), case.text.rejects);
         return Err(format!("{found} records were refused, not {expected}: {:#?}", verdict.rejects));
     }
+    match verdict.blind.get(&case.rule) {
+        _ if verdict.facts == 0 => return Err("nothing was understood".to_owned()),
+        Some(missing) if !case.text.blind => {
+            return Err(format!("{} is blind here for want of {missing:?}: is `blind = true` the point?", case.rule));
+        }
+        None if case.text.blind => return Err(format!("{} is not blind here", case.rule)),
+        _ => {}
+    }
     let (mut expected, mut findings) = (case.text.expect.clone(), verdict.findings);
     // A rule that is not written yet is a matter of the corpus, not of the cases beside it.
     let engine = judge::engine()?;

@@ -128,6 +128,17 @@ fn fresh_calls_are_other_calls_about_the_same_task() {
 }
 
 #[test]
+fn a_poll_without_a_body_stays_about_its_task() {
+    // rest:14 is GET /rest/tasks/e8b3d1fd-….
+    let text = "[[lines]]\nfrom = 'rest'\npick = [14]\nids = 'b'\nfresh = 'calls'";
+    let [line] = lines(text).try_into().unwrap();
+    assert!(line["request"]["url"].as_str().unwrap().ends_with("/tasks/e8b3d1fd-80ed-4976-99b8-1c7235cafe76"));
+    assert_eq!(assemble(text).unwrap().resolve("@1:14.task").unwrap(), "e8b3d1fd-80ed-4976-99b8-1c7235cafe76");
+    let [was] = lines("[[lines]]\nfrom = 'rest'\npick = [14]").try_into().unwrap();
+    assert_ne!(line["request"]["headers"], was["request"]["headers"], "another trace");
+}
+
+#[test]
 fn counted_rpc_ids_and_client_made_task_ids_become_fresh_too() {
     // v01:2 is JSON-RPC id 1, task-001, in request and answer.
     let [line] = lines("[[lines]]\nfrom = 'v01'\npick = [2]\nids = 'b'").try_into().unwrap();
@@ -148,6 +159,8 @@ fn an_edited_event_is_the_same_in_body_and_chunks() {
         ("v03", 7, "/response/event/6/result/status/state"),
         ("v03", 58, "/response/event/6/statusUpdate/status/state"),
         ("rust", 9, "/response/event/6/result/statusUpdate/status/state"),
+        ("js", 10, "/response/event/6/result/statusUpdate/status/state"),
+        ("js03", 53, "/response/event/6/statusUpdate/status/state"),
     ] {
         let text = format!("[[lines]]\nfrom = '{run}'\npick = [{line}]\nset = [['{pointer}', 'EDITED']]");
         let [edited] = lines(&text).try_into().unwrap();
@@ -190,6 +203,22 @@ remove = ['2:/request/json/params/configuration', '/client']";
     }
     let length = send["request"]["body"]["text"].as_str().unwrap().len();
     assert!(send["request"]["headers"].to_string().contains(&format!(r#"["content-length","{length}"]"#)));
+}
+
+#[test]
+fn har_entries_are_lines_and_have_the_same_doors() {
+    let text = "[[lines]]
+from = 'jsrest.har'
+pick = [1, 5, 7]
+set = [['1:/response/json/version', '2.0.0'], ['1:/response/header/etag', 'W/2'], ['5:/request/json/message/metadata/skillId', 'x-v9'],
+       ['7:/response/event/6/statusUpdate/status/state', 'EDITED']]";
+    let [card, send, stream] = lines(text).try_into().unwrap();
+    assert_eq!(body_json(&card, "response").unwrap()["version"], "2.0.0");
+    let etag =
+        card["response"]["headers"].as_array().unwrap().iter().find(|h| h["name"] == "ETag" || h["name"] == "etag");
+    assert_eq!(etag.unwrap()["value"], "W/2");
+    assert_eq!(body_json(&send, "request").unwrap().pointer("/message/metadata/skillId").unwrap(), "x-v9");
+    assert_eq!(stream["response"]["content"]["text"].as_str().unwrap().matches("EDITED").count(), 1);
 }
 
 #[test]

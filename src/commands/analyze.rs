@@ -51,6 +51,9 @@ pub(super) fn run(args: Analyze, global: &Global) -> anyhow::Result<Outcome> {
     // Log lines and a moving line would overwrite each other.
     let progress = Progress::start(!global.quiet && global.verbose == 0);
     let (facts, account) = gather(&inputs, &config, &progress)?;
+    if let Some(folder) = &args.export {
+        rules::export(&facts.batches()?, folder)?;
+    }
     progress.doing(format!("judging {} facts", facts.len()));
     let report = judge(&facts, account, &engine, &config)?;
     drop(progress);
@@ -119,7 +122,7 @@ fn vocabulary(config: &Config) -> anyhow::Result<NormalizerSettings> {
         (Some(own), None) => read(&own, Patterns::replaced_by)?,
         (Some(own), Some(_)) => bail!("[vocabulary]: put the patterns into {}, which is read instead", own.display()),
     };
-    Ok(NormalizerSettings { patterns })
+    Ok(NormalizerSettings { patterns, ..NormalizerSettings::default() })
 }
 
 fn read<T, E>(path: &Path, parse: impl Fn(&str) -> Result<T, E>) -> anyhow::Result<T>

@@ -41,7 +41,7 @@ impl Modes {
 
 /// A skill: all entries of a card that have one id, taken together.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Skill {
+pub(super) struct Skill {
     input: Modes,
     output: Modes,
     /// The skill's own security requirements.
@@ -50,7 +50,7 @@ pub struct Skill {
 
 /// An address at which a card says the agent can be called.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Interface {
+pub(super) struct Interface {
     /// Url, or `host:port` of a gRPC service, as in the card.
     pub url: String,
     /// `jsonrpc`, `http+json`, `grpc`, else as in the card.
@@ -63,7 +63,7 @@ pub struct Interface {
 
 /// A card in terms that all dialects share.
 #[derive(Debug, Clone, PartialEq)]
-pub struct CardModel<'a> {
+pub(super) struct CardModel<'a> {
     card: &'a Map<String, Value>,
     /// Shape: `0.1`, `0.3` (also 0.2), `1.0`, `0.3+1.0`; `''` for a card without any address.
     pub dialect: &'static str,
@@ -81,7 +81,7 @@ pub struct CardModel<'a> {
 
 impl<'a> CardModel<'a> {
     /// Reads a card body.
-    pub fn read(card: &'a Map<String, Value>) -> Self {
+    pub(super) fn read(card: &'a Map<String, Value>) -> Self {
         let dialect = dialect(card);
         let default = |member| match modes(card.get(member)) {
             // Only A2A 0.1 has a default for the default.
@@ -110,23 +110,23 @@ impl<'a> CardModel<'a> {
     }
 
     /// Input modes in effect for a skill of this card, canonical, sorted, distinct.
-    pub fn input_modes<'s>(&'s self, skill: &'s Skill) -> BTreeSet<&'s str> {
+    pub(super) fn input_modes<'s>(&'s self, skill: &'s Skill) -> BTreeSet<&'s str> {
         skill.input.effective(&self.default_input).collect()
     }
 
     /// Output modes in effect for a skill of this card, canonical, sorted, distinct.
-    pub fn output_modes<'s>(&'s self, skill: &'s Skill) -> BTreeSet<&'s str> {
+    pub(super) fn output_modes<'s>(&'s self, skill: &'s Skill) -> BTreeSet<&'s str> {
         skill.output.effective(&self.default_output).collect()
     }
 
     /// The card's default output modes, canonical, sorted, distinct.
-    pub fn default_output_modes(&self) -> Vec<String> {
-        self.default_output.iter().map(|mode| (*mode).to_owned()).collect()
+    pub(super) fn default_output_modes(&self) -> Vec<String> {
+        self.default_output.iter().map(|mode| (*mode).clone()).collect()
     }
 
     /// Hash of what callers negotiate on: ids and modes in effect of the skills, streaming, push. Order, repetitions,
     /// empty members and the shape do not show.
-    pub fn contract_sha256(&self) -> String {
+    pub(super) fn contract_sha256(&self) -> String {
         // Defaults are hashed once, not once a skill, so that the work stays linear in the size of the card.
         let hash = |modes: &Modes, defaults: &BTreeSet<String>, of_defaults: &str| {
             if modes.defaults && modes.own.is_empty() {
@@ -150,7 +150,7 @@ impl<'a> CardModel<'a> {
     }
 
     /// Hash of what is said to people: names, descriptions, provider, links, and the skills' words.
-    pub fn descriptive_sha256(&self) -> String {
+    pub(super) fn descriptive_sha256(&self) -> String {
         let mut words = worded(self.card, &["name", "description", "documentationUrl", "iconUrl"]);
         if let Some(provider) = self.card.get("provider").and_then(Value::as_object) {
             words.push(json!(["provider", worded(provider, &["organization", "url"])]));
@@ -166,17 +166,17 @@ impl<'a> CardModel<'a> {
     }
 
     /// Hash of schemes and requirements, see [`Security::sha256`].
-    pub fn security_sha256(&self) -> String {
+    pub(super) fn security_sha256(&self) -> String {
         self.security.sha256(self.skills.iter().map(|(id, skill)| (id.as_str(), &skill.requirements)))
     }
 
     /// A top-level member that is text or a number, as text; `''` otherwise.
-    pub fn text(&self, member: &str) -> String {
+    pub(super) fn text(&self, member: &str) -> String {
         scalar_text(self.card.get(member))
     }
 
     /// Addresses in order of the card's preference, without repetitions.
-    pub fn interfaces(&self) -> Vec<Interface> {
+    pub(super) fn interfaces(&self) -> Vec<Interface> {
         let version = self.text("protocolVersion");
         let mut interfaces = listed(self.card, "supportedInterfaces");
         let url = self.text("url");
@@ -204,7 +204,7 @@ impl<'a> CardModel<'a> {
     }
 
     /// Protocol versions that the card names, of its own or of an interface, sorted, distinct.
-    pub fn protocol_versions(&self) -> Vec<String> {
+    pub(super) fn protocol_versions(&self) -> Vec<String> {
         let of_interfaces = self.interfaces().into_iter().map(|interface| interface.protocol_version);
         let all: BTreeSet<String> = of_interfaces.chain([self.text("protocolVersion")]).collect();
         all.into_iter().filter(|version| !version.is_empty()).collect()

@@ -17,7 +17,7 @@ use super::canonical;
 type Alternative = BTreeMap<String, BTreeSet<String>>;
 
 /// Ways to be let in, any of them enough; none where nothing is asked.
-pub type Requirements = BTreeSet<Alternative>;
+pub(super) type Requirements = BTreeSet<Alternative>;
 
 /// Member names by which A2A 1.0 (and 0.3's REST binding) says what kind a scheme is, and the `type` of A2A 0.2 and
 /// 0.3.
@@ -34,7 +34,7 @@ const FLOWS: [&str; 4] = ["authorizationCode", "clientCredentials", "implicit", 
 
 /// Security of a whole card, without that of its skills.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Security {
+pub(super) struct Security {
     /// Neutral form of each scheme by name.
     schemes: BTreeMap<String, Value>,
     /// Requirements of the card.
@@ -43,7 +43,7 @@ pub struct Security {
 
 impl Security {
     /// Reads `securitySchemes`, `security`, `securityRequirements` and the `authentication` of A2A 0.1.
-    pub fn read(card: &Map<String, Value>) -> Self {
+    pub(super) fn read(card: &Map<String, Value>) -> Self {
         let mut security = Self { requirements: requirements_of(card), ..Self::default() };
         if let Some(schemes) = card.get("securitySchemes").and_then(Value::as_object) {
             security.schemes.extend(schemes.iter().map(|(name, scheme)| (name.clone(), neutral_scheme(scheme))));
@@ -60,13 +60,13 @@ impl Security {
     }
 
     /// Names of the schemes, sorted.
-    pub fn scheme_names(&self) -> impl Iterator<Item = &str> {
+    pub(super) fn scheme_names(&self) -> impl Iterator<Item = &str> {
         self.schemes.keys().map(String::as_str)
     }
 
     /// Hash of schemes and requirements, of the card and of its skills that ask for something of their own. A card that
     /// asks for nothing has a hash too, the same for all.
-    pub fn sha256<'a>(&self, skills: impl Iterator<Item = (&'a str, &'a Requirements)>) -> String {
+    pub(super) fn sha256<'a>(&self, skills: impl Iterator<Item = (&'a str, &'a Requirements)>) -> String {
         let of_skills: Vec<Value> = skills
             .filter(|(_, requirements)| !requirements.is_empty())
             .map(|(id, requirements)| json!([id, requirements_material(requirements)]))
@@ -81,7 +81,7 @@ impl Security {
 
 /// Requirements of a card or a skill: `security` of A2A 0.2 and 0.3 together with `securityRequirements` of 1.0, which
 /// are the same thing where a body holds both.
-pub fn requirements_of(holder: &Map<String, Value>) -> Requirements {
+pub(super) fn requirements_of(holder: &Map<String, Value>) -> Requirements {
     let mut requirements: Requirements = ["security", "securityRequirements"]
         .iter()
         .filter_map(|member| holder.get(*member).and_then(Value::as_array))
@@ -98,7 +98,7 @@ pub fn requirements_of(holder: &Map<String, Value>) -> Requirements {
 }
 
 /// Hash of the requirements of one skill; the same for all that ask for nothing.
-pub fn requirements_sha256(requirements: &Requirements) -> String {
+pub(super) fn requirements_sha256(requirements: &Requirements) -> String {
     canonical::sha256(&requirements_material(requirements))
 }
 

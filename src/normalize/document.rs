@@ -149,11 +149,8 @@ fn exchange_of(document: Document) -> Exchange {
 /// A document that is no call: an answer or event without its request, a webhook body, a card, a key set.
 fn bare(document: &Document, patterns: &Patterns, facts: &mut Facts) -> Understood {
     let marked = answer::is_rpc_response(&document.value) || !document.sse_event.is_empty();
-    let value = match answer::inside(&document.value, None) {
-        Some(Ok(inner)) => inner,
-        // An error without its request says nothing about any task.
-        Some(Err(_)) | None => return Understood::NotA2a,
-    };
+    // An error without its request says nothing about any task.
+    let Some(Ok(value)) = answer::inside(&document.value, None) else { return Understood::NotA2a };
     let common = common(document);
     if jwks::is_jwks(value) {
         jwks::facts(common, "", value, facts);

@@ -54,13 +54,13 @@ fn host_of_authority(authority: &str) -> String {
 }
 
 /// Scheme of a url, lower case; `''` for a bare host such as a card's gRPC address.
-pub fn scheme_of(url: &str) -> String {
+pub(super) fn scheme_of(url: &str) -> String {
     parts(url).lead.trim_end_matches("://").trim_matches('/').to_ascii_lowercase()
 }
 
 /// Host of a url or of a bare `host:port`, without port and brackets, lower case; `''` for a path and for a gRPC target
 /// of another kind than `dns:///host:port`.
-pub fn host_of(url: &str) -> String {
+pub(super) fn host_of(url: &str) -> String {
     let Parts { lead, authority, path } = parts(url);
     if authority.is_empty() && lead.eq_ignore_ascii_case("dns://") {
         return host_of_authority(path.trim_start_matches('/'));
@@ -69,7 +69,7 @@ pub fn host_of(url: &str) -> String {
 }
 
 /// The url without user information, query and fragment, where credentials may be.
-pub fn without_secrets(url: &str) -> String {
+pub(super) fn without_secrets(url: &str) -> String {
     let Parts { lead, authority, path } = parts(url);
     [lead, authority, path].concat()
 }
@@ -79,7 +79,7 @@ pub fn without_secrets(url: &str) -> String {
 ///
 /// Numbers count as addresses in every spelling that clients accept (`127.1`, `0x7f000001`); addresses of IPv4 in IPv6
 /// clothing count as what they are.
-pub fn classify(host: &str) -> &'static str {
+pub(super) fn classify(host: &str) -> &'static str {
     let host = host_of_authority(host);
     if host.is_empty() || host.len() > MAX_HOST_BYTES {
         return "";

@@ -3,6 +3,7 @@
 //! In: [`crate::decode::record`]. Out: [`crate::tables::Facts`]. Secrets and message text end here: a hash, a key id, a scheme,
 //! a class or a length goes on. Judges nothing: it says what was seen.
 
+pub mod aliases;
 mod artifact;
 pub mod canonical;
 #[cfg(test)]
@@ -23,13 +24,16 @@ pub mod patterns;
 mod place;
 pub mod protocol;
 mod task;
+pub mod telemetry;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
+use self::aliases::Aliases;
 use self::document::Documents;
 use self::exchange::Understood;
 use self::patterns::Patterns;
+use self::telemetry::{Context, Telemetry};
 use crate::decode::record::{Exchange, Record};
 use crate::instant::Instant;
 use crate::tables::{ExchangeRow, Facts};
@@ -39,11 +43,13 @@ use crate::tables::{ExchangeRow, Facts};
 pub struct NormalizerSettings {
     /// Classes of texts and paths to skill ids.
     pub patterns: Patterns,
+    /// Names of every emitter.
+    pub aliases: Aliases,
 }
 
 impl Default for NormalizerSettings {
     fn default() -> Self {
-        Self { patterns: Patterns::embedded() }
+        Self { patterns: Patterns::embedded(), aliases: Aliases::embedded() }
     }
 }
 
@@ -54,6 +60,7 @@ pub struct Normalizer {
     facts: Facts,
     counts: Counts,
     documents: Documents,
+    telemetry: Telemetry,
     unsure: Vec<ExchangeRow>,
     /// Last time seen in each source, for records that have none.
     clocks: HashMap<Arc<str>, Instant>,
@@ -99,6 +106,7 @@ impl Normalizer {
             facts: Facts::default(),
             counts: Counts::default(),
             documents: Documents::default(),
+            telemetry: Telemetry::default(),
             unsure: Vec::new(),
             clocks: HashMap::new(),
         }
@@ -116,9 +124,22 @@ impl Normalizer {
                 let done = self.documents.take(document, &self.settings.patterns, &mut self.facts);
                 self.count(done);
             }
-            // The only call sites of the telemetry branch.
-            Record::Span(_span) => self.counts.spans += 1,
-            Record::Log(_log) => self.counts.logs += 1,
+            Record::Span(span) => {
+                self.counts.spans += 1;
+                let context = Context { aliases: &self.settings.aliases, patterns: &self.settings.patterns };
+                if let Some(taped) = self.telemetry.span(&span, &context) {
+                    self.exchange(*taped);
+                }
+            }
+            Record::Log(mut log) => {
+                self.counts.logs += 1;
+                // Console logs may have no time of their own.
+                log.at = Some(self.time(&log.origin.source.clone(), log.at));
+                let context = Context { aliases: &self.settings.aliases, patterns: &self.settings.patterns };
+                for taped in self.telemetry.log(&log, &context, &mut self.facts) {
+                    self.exchange(taped);
+                }
+            }
         }
     }
 
@@ -169,6 +190,8 @@ impl Normalizer {
                 self.counts.not_a2a += 1;
             }
         }
+        let context = Context { aliases: &self.settings.aliases, patterns: &self.settings.patterns };
+        self.telemetry.finish(&context, &mut self.facts);
         Normalized { facts: self.facts, counts: self.counts }
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
 use datafusion::error::DataFusionError;
@@ -115,6 +115,8 @@ pub struct Evaluation {
     pub generations: Vec<Generation>,
     /// Rows of stored views, in the order of evaluation.
     pub views: Vec<Rows>,
+    /// How long planning and running each stored view and rule took.
+    pub elapsed: BTreeMap<String, Duration>,
 }
 
 /// A corpus with its params, ready to be evaluated any number of times.
@@ -242,6 +244,8 @@ struct Run {
     results: BTreeMap<String, RecordBatch>,
     /// Queries that failed, by name.
     failed: BTreeMap<String, String>,
+    /// What each query took.
+    elapsed: BTreeMap<String, Duration>,
 }
 
 impl Run {
@@ -252,7 +256,7 @@ impl Run {
             let batches = facts.iter().filter(|(table, _)| *table == name).map(|(_, batch)| batch.clone()).collect();
             plan::add_table(&ctx, name, schema, batches).map_err(tables)?;
         }
-        Ok(Self { engine, facts, ctx, results: BTreeMap::new(), failed: BTreeMap::new() })
+        Ok(Self { engine, facts, ctx, results: BTreeMap::new(), failed: BTreeMap::new(), elapsed: BTreeMap::new() })
     }
 
     async fn evaluate(mut self) -> Result<Evaluation, EngineError> {
@@ -286,18 +290,24 @@ impl Run {
             let slots = Arc::clone(&slots);
             let task = running.spawn(async move {
                 let _slot = slots.acquire_owned().await;
+                let started = Instant::now();
                 let run = run(&ctx, &query, &params, limits.memory);
                 let late = |_| QueryError::plain(&query, format!("stopped after {} s", limits.time.as_secs()));
-                tokio::time::timeout(limits.time, run).await.map_err(late)?
+                let result = tokio::time::timeout(limits.time, run).await.map_err(late).flatten();
+                (result, started.elapsed())
             });
             names.insert(task.id(), name);
         }
         while let Some(ended) = running.join_next_with_id().await {
             let (id, result) = match ended {
-                Ok((id, result)) => (id, result.map_err(|error| error.to_string())),
+                Ok((id, (result, took))) => (id, result.map_err(|error| error.to_string()).map(|batch| (batch, took))),
                 Err(error) => (error.id(), Err("the engine panicked".to_owned())),
             };
             if let Some(name) = names.remove(&id) {
+                let result = result.map(|(batch, took)| {
+                    self.elapsed.insert(name.clone(), took);
+                    batch
+                });
                 self.keep(name, result);
             }
         }
@@ -325,7 +335,7 @@ impl Run {
     }
 
     fn judge(mut self, corpus: &Corpus) -> Evaluation {
-        let mut evaluation = Evaluation::default();
+        let mut evaluation = Evaluation { elapsed: std::mem::take(&mut self.elapsed), ..Evaluation::default() };
         let only = self.engine.only.as_ref();
         let judged: Vec<(&Rule, RecordBatch)> = corpus
             .rules

@@ -39,7 +39,7 @@ def run_in_order(engine, files):
     left = {os.path.splitext(os.path.basename(path))[0]: load(path) for path in files}
     headers = {name: header for name, (header, _) in left.items()}
     while left:
-        errors = {}
+        errors, before = {}, len(left)
         for name, (header, text) in list(left.items()):
             params = {key: value for key, value in header.get("params", {}).items() if f"${key}" in text}
             try:
@@ -47,7 +47,7 @@ def run_in_order(engine, files):
                 del left[name]
             except duckdb.CatalogException as error:
                 errors[name] = error
-        if len(errors) == len(left) and left:
+        if len(left) == before:
             raise SystemExit("\n".join(f"{name}: {error}" for name, error in errors.items()))
     return headers
 

@@ -36,6 +36,9 @@ pub struct CaseText {
     /// Records that the program must refuse; none, unless the case is about them.
     #[serde(default)]
     pub rejects: usize,
+    /// Whether the case's rule is blind on this capture: what the case is about, or it shows nothing.
+    #[serde(default)]
+    pub blind: bool,
     /// The raw capture, group by group.
     pub lines: Vec<Lines>,
     /// Everything that must be found.

@@ -38,7 +38,16 @@ pub fn edit(line: &mut Value, pointer: &str, edit: &Edit) -> Told<()> {
 
 /// The JSON of a body, if it is JSON.
 pub fn body_json(line: &Value, side: &str) -> Option<Value> {
-    serde_json::from_str(line.get(side)?.pointer("/body/text")?.as_str()?).ok()
+    serde_json::from_str(line.pointer(body_text(line, side))?.as_str()?).ok()
+}
+
+/// Where the text of a body stands: exchange lines and HAR entries have it in different members.
+pub fn body_text(line: &Value, side: &str) -> &'static str {
+    let places = match side {
+        "request" => ["/request/body/text", "/request/postData/text"],
+        _ => ["/response/body/text", "/response/content/text"],
+    };
+    if line.pointer(places[1]).is_some() { places[1] } else { places[0] }
 }
 
 fn split(pointer: &str) -> Told<Vec<String>> {
@@ -49,7 +58,9 @@ fn split(pointer: &str) -> Told<Vec<String>> {
 fn edit_body(line: &mut Value, side: &str, names: &[&str], edit: &Edit) -> Told<()> {
     let mut body = body_json(line, side).ok_or("the body is no JSON")?;
     edit_value(&mut body, names, edit)?;
-    line[side]["body"]["text"] = Value::String(body.to_string());
+    if let Some(text) = line.pointer_mut(body_text(line, side)) {
+        *text = Value::String(body.to_string());
+    }
     let length = body.to_string().len().to_string();
     match edit_header(line, side, "content-length", &Edit::Set(json!(length))) {
         Ok(()) | Err(_) => Ok(()),
@@ -58,10 +69,15 @@ fn edit_body(line: &mut Value, side: &str, names: &[&str], edit: &Edit) -> Told<
 
 fn edit_header(line: &mut Value, side: &str, name: &str, edit: &Edit) -> Told<()> {
     let headers = line[side]["headers"].as_array_mut().ok_or("the line has no headers")?;
-    let is_it = |pair: &Value| pair[0].as_str().is_some_and(|have| have.eq_ignore_ascii_case(name));
+    // Pairs in exchange lines, name and value in a HAR.
+    let key = |pair: &Value| if pair.is_array() { pair[0].clone() } else { pair["name"].clone() };
+    let is_it = |pair: &Value| key(pair).as_str().is_some_and(|have| have.eq_ignore_ascii_case(name));
     let at = headers.iter().position(is_it);
+    let named = headers.first().is_some_and(Value::is_object);
     match (edit, at) {
+        (Edit::Set(value), Some(at)) if named => headers[at]["value"] = value.clone(),
         (Edit::Set(value), Some(at)) => headers[at][1] = value.clone(),
+        (Edit::Add(value), None) if named => headers.push(json!({"name": name, "value": value})),
         (Edit::Add(value), None) => headers.push(json!([name, value])),
         (Edit::Remove, Some(at)) => drop(headers.remove(at)),
         (Edit::Add(_), Some(_)) => return Err("there is such a header already: use `set`".to_owned()),

@@ -20,6 +20,23 @@ struct Healthy {
     /// Steps of a run that are not, though they are listed: why, by run and step.
     #[serde(default)]
     except: BTreeMap<String, BTreeMap<String, String>>,
+    /// Representations in which no healthy step was recorded, by run.
+    #[serde(default)]
+    nothing: BTreeMap<String, Vec<String>>,
+}
+
+fn healthy() -> Told<Healthy> {
+    let path = library::tests().join("corpus/healthy/steps.toml");
+    let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    toml::from_str(&text).map_err(|e| format!("{}: {e}", path.display()))
+}
+
+/// Whether a representation of a run has a healthy part.
+///
+/// # Errors
+/// When steps.toml does not read.
+pub fn has(run: &str, representation: &str) -> Told<bool> {
+    Ok(!healthy()?.nothing.get(run).is_some_and(|nothing| nothing.iter().any(|name| name == representation)))
 }
 
 /// Spans of time in nanoseconds, `(from, to]`.
@@ -31,9 +48,7 @@ impl Windows {
     /// # Errors
     /// When a file does not read.
     pub fn of(run: &str) -> Told<Self> {
-        let path = library::tests().join("corpus/healthy/steps.toml");
-        let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-        let healthy: Healthy = toml::from_str(&text).map_err(|e| e.to_string())?;
+        let healthy = healthy()?;
         let except = healthy.except.get(run).cloned().unwrap_or_default();
         let mut windows = Vec::new();
         let mut from = i64::MIN;
@@ -85,7 +100,8 @@ fn healthy_line(text: &str, windows: &Windows) -> Told<Option<String>> {
     }
     let time = |record: &Value| {
         let at = ["startTimeUnixNano", "timeUnixNano", "observedTimeUnixNano"].iter().find_map(|key| record.get(key));
-        at.and_then(Value::as_str).and_then(|at| at.parse().ok()).unwrap_or_default()
+        // 64-bit integers of OTLP-JSON are strings, but some exporters write numbers.
+        at.and_then(|at| at.as_i64().or_else(|| at.as_str()?.parse().ok())).unwrap_or_default()
     };
     Ok(retain_records(&mut line, |record| windows.hold(time(record))).then(|| line.to_string()))
 }

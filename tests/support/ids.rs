@@ -10,6 +10,8 @@ use regex::{Captures, Regex};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
+use super::edit::body_json;
+
 /// UUIDs, trace and span ids, and the client-made ids of the 0.1 capture (`task-001`, `sess-1`).
 static ID: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(concat!(
@@ -38,7 +40,7 @@ pub fn rename(text: &str, seed: &str, fresh: Fresh) -> String {
     let calls = match fresh {
         Fresh::None => return text.to_owned(),
         Fresh::All => None,
-        Fresh::Calls => call_ids(text),
+        Fresh::Calls => Some(call_ids(text)),
     };
     let renamed = ID.replace_all(text, |found: &Captures<'_>| {
         let id = &found[0];
@@ -61,27 +63,23 @@ pub fn fresh_id(id: &str, seed: &str) -> String {
         .collect()
 }
 
-/// JSON-RPC id, message id, trace and span of the call in an exchange line; none for other lines, whose 16 and 32 hex
-/// digit ids are all of calls.
-fn call_ids(text: &str) -> Option<BTreeSet<String>> {
-    let line: Value = serde_json::from_str(text).ok()?;
-    let Some(request) = line.get("request") else {
-        return Some(
-            ID.find_iter(text).map(|id| id.as_str().to_owned()).filter(|id| matches!(id.len(), 16 | 32)).collect(),
-        );
+/// JSON-RPC id, message id, trace and span of the call in an exchange line; of other lines, trace and span ids.
+fn call_ids(text: &str) -> BTreeSet<String> {
+    let of_calls = |text: &str| {
+        let ids = ID.find_iter(text).map(|id| id.as_str().to_owned());
+        ids.filter(|id| matches!(id.len(), 16 | 32) && !id.contains('-')).collect::<BTreeSet<_>>()
     };
-    let mut ids = BTreeSet::new();
-    let headers = request.get("headers").map(Value::to_string).unwrap_or_default();
-    ids.extend(ID.find_iter(&headers).map(|id| id.as_str().to_owned()).filter(|id| matches!(id.len(), 16 | 32)));
-    let body: Value =
-        request.pointer("/body/text").and_then(Value::as_str).and_then(|body| serde_json::from_str(body).ok())?;
+    let line: Value = serde_json::from_str(text).unwrap_or_default();
+    let Some(request) = line.get("request") else { return of_calls(text) };
+    let mut ids = of_calls(&request.get("headers").map(Value::to_string).unwrap_or_default());
+    let body = body_json(&line, "request").unwrap_or_default();
     if body.get("jsonrpc").is_some() {
         ids.extend(body.get("id").and_then(Value::as_str).map(str::to_owned));
     }
     for message in ["/params/message/messageId", "/message/messageId"] {
         ids.extend(body.pointer(message).and_then(Value::as_str).map(str::to_owned));
     }
-    Some(ids)
+    ids
 }
 
 /// Home-made clients count their JSON-RPC ids: another call needs another number.

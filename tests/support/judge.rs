@@ -30,6 +30,8 @@ pub struct Verdict {
     pub rejects: Vec<String>,
     /// Facts it judged by.
     pub facts: usize,
+    /// Needs that no fact fills, by rule; rules that see are not in it.
+    pub blind: BTreeMap<String, Vec<String>>,
 }
 
 /// The rules, read once.
@@ -60,13 +62,15 @@ pub fn judge(files: &Files, as_of: Option<Instant>) -> Told<Verdict> {
     facts.make_set();
     let count = facts.len();
     let batches = facts.batches().map_err(|e| e.to_string())?;
+    let blind = rules::coverage(engine()?.corpus(), &batches).into_iter().filter(|rule| !rule.missing.is_empty());
+    let blind = blind.map(|rule| (rule.rule, rule.missing)).collect();
     let as_of = as_of.map_or_else(|| AsOf::last_fact(&batches), AsOf::Fixed);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| e.to_string())?;
     let evaluation = runtime.block_on(engine()?.evaluate(batches)).map_err(|e| e.to_string())?;
     if let Some(failure) = evaluation.failures.first() {
         return Err(format!("{} failed: {}", failure.rule, failure.message));
     }
-    Ok(Verdict { findings: rules::select(evaluation.findings, &as_of), rejects: intake.rejects, facts: count })
+    Ok(Verdict { findings: rules::select(evaluation.findings, &as_of), rejects: intake.rejects, facts: count, blind })
 }
 
 #[derive(Default)]

@@ -10,6 +10,7 @@ pub mod assemble;
 pub mod case;
 pub mod edit;
 pub mod expect;
+pub mod fleet;
 pub mod healthy;
 pub mod ids;
 pub mod judge;

@@ -5,6 +5,7 @@
 use serde_json::{Value, json};
 
 use super::Told;
+use super::edit::body_text;
 
 /// A stream taken apart.
 #[derive(Debug, Clone)]
@@ -31,8 +32,10 @@ impl Stream {
     /// # Errors
     /// When the line holds none.
     pub fn open(line: &Value) -> Told<Self> {
-        let text =
-            line.pointer("/response/body/text").and_then(Value::as_str).ok_or("the line has no response body text")?;
+        let text = line
+            .pointer(body_text(line, "response"))
+            .and_then(Value::as_str)
+            .ok_or("the line has no response body text")?;
         let chunks = line.get("chunks").and_then(Value::as_array).cloned().unwrap_or_default();
         let mut ends = Vec::new();
         let mut end = 0;
@@ -88,7 +91,7 @@ impl Stream {
     /// Puts the stream back.
     pub fn close(self, line: &mut Value) {
         let text: String = self.events.iter().map(Event::write).collect();
-        if let Some(body) = line.pointer_mut("/response/body/text") {
+        if let Some(body) = line.pointer_mut(body_text(line, "response")) {
             *body = Value::String(text);
         }
         let mut chunks = self.chunks;

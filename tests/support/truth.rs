@@ -1,7 +1,7 @@
 //! The truth of the captures: which runs there are, in which representations, and what must be said of each.
 //!
-//! In: tests/captures and its truth.toml. Out: files of a representation, and expectations for it. How truth.toml reads
-//! is said at its head; a key that it does not say is an error.
+//! In: tests/captures and its truth*.toml. Out: files of a representation, and expectations for it. How they read is
+//! said at the head of truth.toml; a key that it does not say is an error.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,18 @@ use super::judge::Files;
 use super::{Told, library};
 
 /// Names of the representations, in the order in which they give severity and confidence.
-pub const REPRESENTATIONS: [&str; 8] = ["exchanges", "har", "traces", "logs", "exchanges_logs", "pb", "draft", "kong"];
+pub const REPRESENTATIONS: [&str; 10] = [
+    "exchanges",
+    "har",
+    "traces",
+    "logs",
+    "exchanges_logs",
+    "pb",
+    "draft",
+    "kong",
+    "events",
+    "exchanges_events",
+];
 
 /// Run whose calls the synthetic files hold.
 const SYNTHETIC_OF: &str = "jsonrpc";
@@ -36,25 +47,29 @@ pub struct Entry {
     by_representation: BTreeMap<String, Value>,
 }
 
-/// Reads truth.toml.
+/// Reads every truth*.toml.
 ///
 /// # Errors
-/// When it is not of the shape that its head says, or leaves a representation out that exists.
+/// When one is not of the shape that the head of truth.toml says, or leaves a representation out that exists.
 pub fn entries() -> Told<Vec<Entry>> {
     #[derive(Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Truth {
         finding: Vec<Entry>,
     }
-    let text = String::from_utf8(library::bytes("truth.toml")?).map_err(|e| e.to_string())?;
-    let truth: Truth = toml::from_str(&text).map_err(|e| e.to_string())?;
     let runs = runs();
-    for entry in &truth.finding {
-        let told = |why: String| format!("truth.toml: {} {} {:?}: {why}", entry.run, entry.rule, entry.entity);
-        let representations = runs.get(&entry.run).ok_or_else(|| told("no such run".to_owned()))?;
-        entry.check(representations).map_err(told)?;
+    let mut entries = Vec::new();
+    for file in library::files().iter().filter(|file| file.starts_with("truth") && file.ends_with(".toml")) {
+        let text = String::from_utf8(library::bytes(file)?).map_err(|e| e.to_string())?;
+        let truth: Truth = toml::from_str(&text).map_err(|e| format!("{file}: {e}"))?;
+        for entry in &truth.finding {
+            let told = |why: String| format!("{file}: {} {} {:?}: {why}", entry.run, entry.rule, entry.entity);
+            let representations = runs.get(&entry.run).ok_or_else(|| told("no such run".to_owned()))?;
+            entry.check(representations).map_err(told)?;
+        }
+        entries.extend(truth.finding);
     }
-    Ok(truth.finding)
+    Ok(entries)
 }
 
 impl Entry {
@@ -141,13 +156,18 @@ fn names(run: &str, representation: &str) -> Vec<&'static str> {
         "har" => of_run(".har").collect(),
         "traces" => of_run(".otlp.jsonl").filter(|file| file.contains(".traces")).collect(),
         "logs" => of_run(".logs.otlp.jsonl").collect(),
-        "exchanges_logs" => {
-            let (exchanges, logs) = (names(run, "exchanges"), names(run, "logs"));
-            if exchanges.is_empty() || logs.is_empty() { Vec::new() } else { [exchanges, logs].concat() }
-        }
+        "exchanges_logs" => both(run, "exchanges", "logs"),
+        "events" => of_run(".events.ndjson").collect(),
+        "exchanges_events" => both(run, "exchanges", "events"),
         "pb" => of_run(".pb").collect(),
         "draft" => synthetic("draft-semconv").collect(),
         "kong" => synthetic("kong").collect(),
         _ => Vec::new(),
     }
+}
+
+/// Two representations at once, where there are both.
+fn both(run: &str, one: &str, other: &str) -> Vec<&'static str> {
+    let (one, other) = (names(run, one), names(run, other));
+    if one.is_empty() || other.is_empty() { Vec::new() } else { [one, other].concat() }
 }

@@ -379,7 +379,7 @@ fn what_does_not_touch_the_contract_leaves_it_alone() {
         ("order of requirements", |card| reverse(&mut card["securityRequirements"])),
         ("order of interfaces", |card| reverse(&mut card["supportedInterfaces"])),
         ("repeated modes", |card| {
-            card["defaultInputModes"] = json!(["TEXT/plain; charset=utf-8", "text/plain", " text/plain "])
+            card["defaultInputModes"] = json!(["TEXT/plain; charset=utf-8", "text/plain", " text/plain "]);
         }),
         ("defaults spelled out", |card| card["skills"][0]["outputModes"] = json!(["text/plain"])),
         ("a repeated skill", |card| {
@@ -425,7 +425,7 @@ fn each_change_shows_in_its_own_hash() {
         ("security", |card| card["securitySchemes"]["m"] = json!({"httpAuthSecurityScheme": {"scheme": "basic"}})),
         ("security", |card| {
             card["securitySchemes"]["o"]["oauth2SecurityScheme"]["flows"]["authorizationCode"]["scopes"] =
-                json!({"run": ""})
+                json!({"run": ""});
         }),
         ("words", |card| card["name"] = json!("B")),
         ("words", |card| card["skills"][0]["tags"] = json!(["u"])),

@@ -26,7 +26,7 @@ pub(super) fn resolve(facts: &mut Facts, aliases: &BTreeMap<String, String>) {
     for common in facts.commons_mut() {
         common.agent = directory.by_reference(&common.agent_ref, aliases);
     }
-    let calls = Shared::by(facts, |common| call_key(common));
+    let calls = Shared::by(facts, call_key);
     let traces = Shared::by(facts, |common| common.trace_id.clone());
     let services = services(facts, &calls, &traces);
     for common in facts.commons_mut().filter(|common| !is_place(common)) {

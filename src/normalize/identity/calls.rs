@@ -7,11 +7,11 @@ use std::collections::{BTreeSet, HashMap};
 
 use sha2::{Digest, Sha256};
 
-use crate::tables::{ExchangeRow, Facts};
+use crate::tables::{Common, ExchangeRow, Facts};
 
 pub(super) fn resolve(facts: &mut Facts) {
     for common in facts.commons_mut() {
-        if common.call_id.is_empty() && !common.span_id.is_empty() {
+        if common.call_id.is_empty() && !common.span_id.is_empty() && is_taped(common) {
             common.call_id = format!("span:{}", common.span_id);
         }
     }
@@ -41,6 +41,11 @@ pub(super) fn resolve(facts: &mut Facts) {
             common.call_id.clone_from(call);
         }
     }
+}
+
+/// Whether the span is the caller's, out of a traceparent: a span has its own, and a log record the active one.
+fn is_taped(common: &Common) -> bool {
+    !["span/", "log/"].iter().any(|carrier| common.record_id.starts_with(carrier))
 }
 
 /// An application that opens one span around several calls sends the same parent id with each: one observer then

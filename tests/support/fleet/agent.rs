@@ -78,7 +78,8 @@ impl Agent {
         });
         match self.dialect {
             Dialect::V10 => {
-                card["supportedInterfaces"] = json!([{"url": self.url(), "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]);
+                card["supportedInterfaces"] =
+                    json!([{"url": self.url(), "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}]);
             }
             Dialect::V03 => {
                 card["url"] = json!(self.url());
@@ -147,7 +148,15 @@ impl Agent {
     }
 
     /// A JSON-RPC call with its answer (`result` or `error`).
-    pub fn call(&self, tape: &mut Tape, at: i64, caller: &str, method: &str, request: (&str, Value), mut answer: Value) {
+    pub fn call(
+        &self,
+        tape: &mut Tape,
+        at: i64,
+        caller: &str,
+        method: &str,
+        request: (&str, Value),
+        mut answer: Value,
+    ) {
         let (rpc, params) = request;
         answer["jsonrpc"] = json!("2.0");
         answer["id"] = json!(rpc);
@@ -193,7 +202,8 @@ impl Agent {
             }
             Some(Ending::Fails(text)) => {
                 let role = if self.dialect == Dialect::V10 { "ROLE_AGENT" } else { "agent" };
-                result["status"]["message"] = json!({"role": role, "messageId": format!("{id}-m"), "parts": [part(text, "")]});
+                result["status"]["message"] =
+                    json!({"role": role, "messageId": format!("{id}-m"), "parts": [part(text, "")]});
             }
             None => {}
         }

@@ -55,7 +55,14 @@ impl Tape {
     pub fn id(&mut self) -> String {
         self.ids += 1;
         let mixed = self.ids.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        format!("{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}", mixed >> 32, (mixed >> 16) & 0xffff, mixed & 0xfff, self.ids & 0xfff, self.ids)
+        format!(
+            "{:08x}-{:04x}-4{:03x}-8{:03x}-{:012x}",
+            mixed >> 32,
+            (mixed >> 16) & 0xffff,
+            mixed & 0xfff,
+            self.ids & 0xfff,
+            self.ids
+        )
     }
 
     /// Records an exchange.
@@ -80,14 +87,20 @@ impl Tape {
         line.insert("leg".to_owned(), json!(taped.leg));
         line.insert("client".to_owned(), json!(taped.caller));
         line.insert("server".to_owned(), json!(server));
-        line.insert("request".to_owned(), json!({
-            "method": taped.method, "url": taped.url,
-            "headers": headers(&taped.request_headers, taped.request.is_some()), "body": body(&taped.request),
-        }));
-        line.insert("response".to_owned(), json!({
-            "status": taped.status,
-            "headers": headers(&taped.response_headers, taped.response.is_some()), "body": body(&taped.response),
-        }));
+        line.insert(
+            "request".to_owned(),
+            json!({
+                "method": taped.method, "url": taped.url,
+                "headers": headers(&taped.request_headers, taped.request.is_some()), "body": body(&taped.request),
+            }),
+        );
+        line.insert(
+            "response".to_owned(),
+            json!({
+                "status": taped.status,
+                "headers": headers(&taped.response_headers, taped.response.is_some()), "body": body(&taped.response),
+            }),
+        );
         self.lines.push((taped.at, Value::Object(line)));
     }
 

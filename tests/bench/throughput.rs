@@ -1,0 +1,101 @@
+//! How fast records become facts, by input format, and what each rule costs.
+//!
+//! `cargo bench` prints bytes and facts per second for every format that is read, over captures repeated with fresh ids, and then the
+//! time of every stored view and rule over the facts of all captures. Figures, no limits: nothing fails by being slow.
+
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+use std::io::Cursor;
+use std::sync::Arc;
+
+use a2a_drift::decode::record::{Record, Reject, Sink};
+use a2a_drift::decode::{self, Limits};
+use a2a_drift::normalize::Normalizer;
+use a2a_drift::normalize::identity::{self, IdentitySettings};
+use a2a_drift::tables::Facts;
+use divan::counter::{BytesCount, ItemsCount};
+use support::ids::{self, Fresh};
+use support::library;
+
+/// Copies of a capture, each with its own ids.
+const COPIES: usize = 20;
+
+/// What is measured: a name for the format and a capture in it.
+const INPUTS: [(&str, &str); 8] = [
+    ("exchanges, JSON-RPC 1.0", "a2a-python-1.3.0/jsonrpc.exchanges.ndjson"),
+    ("exchanges, HTTP+JSON 1.0", "a2a-python-1.3.0/rest.exchanges.ndjson"),
+    ("exchanges, 0.3", "a2a-python-0.3.26/v03.exchanges.ndjson"),
+    ("HAR", "a2a-python-1.3.0/jsonrpc.har"),
+    ("OTLP JSON traces", "a2a-rust-0.15.0/rust.traces.otlp.jsonl"),
+    ("OTLP JSON logs", "a2a-python-1.3.0/jsonrpc.logs.otlp.jsonl"),
+    ("OTLP protobuf traces", "a2a-python-1.3.0/jsonrpc.traces.1.otlp-grpc.pb"),
+    ("OTLP protobuf logs", "a2a-python-1.3.0/jsonrpc.logs.0.otlp-grpc.pb"),
+];
+
+fn main() {
+    divan::main();
+    rules();
+}
+
+/// Bytes of every copy; a binary capture is repeated as it is.
+fn copies(file: &str) -> Vec<Vec<u8>> {
+    let one = library::bytes(file).unwrap();
+    let text = String::from_utf8(one.clone()).ok();
+    (0..COPIES)
+        .map(|nth| {
+            text.as_ref().map_or_else(|| one.clone(), |t| ids::rename(t, &nth.to_string(), Fresh::All).into_bytes())
+        })
+        .collect()
+}
+
+#[derive(Default)]
+struct Intake(Normalizer);
+
+impl Sink for Intake {
+    fn record(&mut self, record: Record) {
+        self.0.record(record);
+    }
+    fn reject(&mut self, _reject: Reject) {}
+    fn recognised(&mut self, _source: &Arc<str>, _format: &'static str) {}
+}
+
+fn facts_of(copies: &[Vec<u8>]) -> Facts {
+    let mut intake = Intake::default();
+    for bytes in copies {
+        decode::decode(&"bench".into(), Box::new(Cursor::new(bytes)), &Limits::default(), &mut intake);
+    }
+    intake.0.finish().facts
+}
+
+/// From bytes to facts: decode and normalise, one thread.
+#[divan::bench(args = INPUTS.map(|(name, _)| name))]
+fn facts(bencher: divan::Bencher<'_, '_>, name: &str) {
+    let (_, file) = INPUTS.iter().find(|(known, _)| *known == name).unwrap();
+    let copies = copies(file);
+    let bytes: usize = copies.iter().map(Vec::len).sum();
+    let facts = facts_of(&copies).len();
+    bencher.counter(BytesCount::new(bytes)).counter(ItemsCount::new(facts)).bench(|| facts_of(&copies));
+}
+
+/// Time of every stored view and rule over all captures, once.
+fn rules() {
+    let mut facts = Facts::default();
+    for (_, file) in INPUTS {
+        facts.append(facts_of(&copies(file)));
+    }
+    identity::resolve(&mut facts, &IdentitySettings::default());
+    facts.make_set();
+    let count = facts.len();
+    let engine = support::judge::engine().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let evaluation = runtime.block_on(engine.evaluate(facts.batches().unwrap())).unwrap();
+    println!("\nqueries over {count} facts: planning and one run, milliseconds");
+    let mut elapsed: Vec<_> = evaluation.elapsed.into_iter().collect();
+    elapsed.sort_by_key(|(_, took)| std::cmp::Reverse(*took));
+    for (name, took) in elapsed {
+        println!("{:>9.1}  {name}", took.as_secs_f64() * 1000.0);
+    }
+}
