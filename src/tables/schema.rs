@@ -151,6 +151,8 @@ table! {
         push_url: Key,
         /// First authentication scheme of that push config, lower case; `''` for none.
         push_scheme: Key,
+        /// All authentication schemes of that push config, lower case, as listed; null without a push config.
+        push_schemes: Texts,
         /// Whether that push config has a token.
         push_token: Flag,
         /// Id of that push config.

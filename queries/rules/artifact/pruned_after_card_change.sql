@@ -87,6 +87,13 @@ gone AS (
     INNER JOIN last_reads AS l ON d.agent = l.agent AND d.task_id = l.task_id
     WHERE
         d.last_at < l.observed_at
+        -- A task that is open again, or had a second life, is another rule's business.
+        AND NOT EXISTS (
+            SELECT 1 FROM task_events AS e
+            WHERE
+                e.agent = d.agent AND e.task_id = d.task_id AND e.origin <> 'local' AND e.observed_at > d.last_at
+                AND e.state IN ('submitted', 'working', 'input-required', 'auth-required')
+        )
         AND NOT EXISTS (
             SELECT 1 FROM artifact_parts AS p
             WHERE p.agent = d.agent AND p.task_id = d.task_id AND p.artifact_id = d.artifact_id AND p.record_id = l.record_id

@@ -2,7 +2,7 @@
 -- severity = "warning"
 -- status   = "stable"
 -- since    = "0.1.0"
--- by       = ["agent", "url"]
+-- by       = ["url"]
 -- entity   = ["agent", "url"]
 -- needs    = ["push_deliveries.task_id"]
 -- summary  = "{what} {url} went on for {count} refusals with no read of the task or look at the card between"

@@ -283,7 +283,7 @@ counted AS (
         max(r.streak) AS last_streak,
         count(*) AS count,
         count(DISTINCT CASE WHEN r.task_id <> '' THEN r.task_id END) AS tasks,
-        array_agg(r.fact_id ORDER BY r.fact_id) FILTER (WHERE r.nth_shown <= $shown) AS refused_fact_ids
+        array_agg(r.fact_id ORDER BY r.observed_at, r.fact_id) FILTER (WHERE r.nth_shown <= $shown) AS refused_fact_ids
     FROM ranked AS r
     GROUP BY r.url, r.started_at
     HAVING count(*) >= $dead
