@@ -128,17 +128,22 @@ impl Keyed {
         findings
     }
 
+    /// Rows of a stored view or a rule; none when the rules need no such.
+    ///
+    /// # Errors
+    /// When rows cannot be gathered.
+    pub fn rows(&self, name: &str) -> Result<Option<RecordBatch>, LiveError> {
+        let position = self.plans.queries().iter().position(|kept| kept.name == name);
+        let table = position.and_then(|position| self.tables.get(self.steps.get(position)?.table));
+        Ok(table.map(|table| table.rows(&table.all())).transpose()?)
+    }
+
     /// Generations of cards, if the corpus has the view that knows them.
     ///
     /// # Errors
     /// When rows cannot be gathered.
     pub fn generations(&self) -> Result<Vec<Generation>, LiveError> {
-        let position = self.plans.queries().iter().position(|kept| kept.name == rules::GENERATIONS);
-        let table = position.and_then(|position| self.tables.get(self.steps.get(position)?.table));
-        match table {
-            Some(table) => Ok(rules::read_generations(&table.rows(&table.all())?)),
-            None => Ok(Vec::new()),
-        }
+        Ok(self.rows(rules::GENERATIONS)?.map(|rows| rules::read_generations(&rows)).unwrap_or_default())
     }
 
     /// Number of facts.
@@ -234,7 +239,9 @@ impl Keyed {
             }
         }
         let mut by_rule: BTreeMap<usize, BTreeSet<Cell>> = BTreeMap::new();
-        stale.into_iter().for_each(|(position, key)| drop(by_rule.entry(position).or_default().insert(key)));
+        for (position, key) in stale {
+            by_rule.entry(position).or_default().insert(key);
+        }
         for (position, keys) in by_rule {
             let (Some(kept), Some(step)) = (self.plans.queries().get(position), self.steps.get(position)) else {
                 continue;

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use arrow::array::RecordBatch;
-use arrow::compute::{concat_batches, interleave_record_batch};
+use arrow::compute::interleave_record_batch;
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 
@@ -198,14 +198,6 @@ fn is_kept(chunks: &BTreeMap<u32, Chunk>, (number, row): Place) -> bool {
 
 fn is_in_order(places: &[Place]) -> bool {
     (0..).zip(places).all(|(at, (_, row))| at == *row)
-}
-
-/// Rows of several batches as one.
-///
-/// # Errors
-/// When their columns have no room for them.
-pub(super) fn joined(schema: &SchemaRef, batches: &[RecordBatch]) -> Result<RecordBatch, ArrowError> {
-    concat_batches(schema, batches)
 }
 
 #[cfg(test)]

@@ -161,7 +161,9 @@ impl Corpus {
                     inline.insert(view.name.as_str());
                     waiting.extend(view.query.reads.iter().map(String::as_str));
                 }
-                Some(view) => drop(inputs.insert(view.name.as_str())),
+                Some(view) => {
+                    inputs.insert(view.name.as_str());
+                }
                 None => {
                     let rule = self.rules.iter().find(|rule| rule.id == name).map(|rule| rule.id.as_str());
                     let table = || Facts::schemas().into_iter().map(|(table, _)| table).find(|table| *table == name);
