@@ -22,6 +22,8 @@ pub mod tables;
 
 pub mod rules;
 
+pub mod live;
+
 pub mod findings;
 
 pub mod publish;

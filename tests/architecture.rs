@@ -17,6 +17,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("normalize", &["decode", "tables", "instant"]),
     ("tables", &["instant"]),
     ("rules", &["tables", "findings", "instant"]),
+    ("live", &["rules", "tables", "findings", "instant"]),
     ("findings", &["instant"]),
     ("publish", &["findings", "instant"]),
     ("config", &["findings", "instant"]),

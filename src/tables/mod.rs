@@ -8,5 +8,5 @@ mod facts;
 mod schema;
 
 pub use declare::Table;
-pub use facts::Facts;
+pub use facts::{Facts, FactsDelta};
 pub use schema::*;
