@@ -6,7 +6,9 @@ use regex::{Regex, RegexBuilder};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{AliasError, Aliases, Gives, Key, Name, PathRule, Sentence};
+use super::path::PathRule;
+use super::sentence::Sentence;
+use super::{AliasError, Aliases, Gives, Key, Name};
 
 /// Compiled size that a pattern may have; the shipped ones stay below a tenth.
 const PATTERN_LIMIT: usize = 1 << 20;
@@ -142,6 +144,7 @@ impl Reader<'_> {
                 "types" => &mut aliases.evidence_types,
                 "gateways" => &mut aliases.gateways,
                 "records" => &mut aliases.records,
+                "paths" => &mut aliases.evidence_paths,
                 _ => return Err(self.wrong(&path, word.span().start, "no such list")),
             };
             *list = self.strings(&path, value)?;
@@ -177,13 +180,7 @@ impl Reader<'_> {
     }
 
     fn path(&self, table: &Table<'_>) -> Result<PathRule, AliasError> {
-        let mut rule = PathRule {
-            method: String::new(),
-            segments: Vec::new(),
-            operation: String::new(),
-            dialect: String::new(),
-            plain: false,
-        };
+        let mut rule = PathRule::default();
         for (word, value) in table {
             let path = format!("paths.{}", word.get_ref());
             match word.get_ref().as_ref() {
@@ -241,6 +238,7 @@ impl Reader<'_> {
             "request-error" => Gives::RequestError,
             "task-failed" => Gives::TaskFailed,
             "version-mismatch" => Gives::VersionMismatch,
+            "call" => Gives::Call,
             "http-call" => Gives::HttpCall,
             _ => return Err(self.wrong(path, value.span().start, "no such kind of sentence")),
         })

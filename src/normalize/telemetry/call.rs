@@ -150,11 +150,8 @@ impl<'a> View<'a> {
         }
         let told = other.filter(|other| self.first.side == Side::Client && other.first.side == Side::Server);
         let gave_up = failure.as_ref().is_some_and(|failure| failure.timed_out);
-        match told.and_then(|other| other.failure.as_ref()).filter(|_| !gave_up) {
-            Some(explained) => {
-                failure.get_or_insert_default().fill(explained);
-            }
-            None => {}
+        if let Some(explained) = told.and_then(|other| other.failure.as_ref()).filter(|_| !gave_up) {
+            failure.get_or_insert_default().fill(explained);
         }
         failure
     }
@@ -165,7 +162,12 @@ impl<'a> View<'a> {
         // A captured A2A-Version header; watchers of cards and keys send it as well.
         let versioned = !self.said.protocol_version.is_empty() && http.is_some_and(|http| http.method == "POST");
         let by_path = self.path.as_ref().is_some_and(|path| !path.plain);
-        let evident = self.said.is_call() || versioned || self.sdk || by_path || http.is_some_and(Http::is_grpc);
+        let evident = self.said.is_call()
+            || versioned
+            || self.first.call_path
+            || self.sdk
+            || by_path
+            || http.is_some_and(Http::is_grpc);
         evident && !self.is_get_of_card()
     }
 

@@ -2,7 +2,7 @@
 //!
 //! In: a log's text. Out: [`Notes`], and rows for those that no span or exchange explains. Keeps no text.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::decode::record::{Headers, Observer};
 use crate::instant::Instant;
@@ -13,6 +13,7 @@ use super::delivery::Note;
 use super::failure::{Circumstances, Failure};
 use super::node::{Node, Side};
 use super::row::{Seen, call_id, service_ref};
+use super::statement::Statement;
 
 /// A log line and the end of its call are this close; exporters and clocks of one process add little.
 pub(super) const CLOSE_NANOS: i64 = 1_000_000_000;
@@ -30,6 +31,8 @@ pub(super) struct Notes {
     pub(super) receipts: Vec<Note>,
     /// Calls that a server refused.
     pub(super) errors: Vec<ErrorNote>,
+    /// Calls that an SDK mentioned.
+    pub(super) calls: Vec<CallNote>,
     /// Calls that an HTTP client logged.
     pub(super) http: Vec<HttpNote>,
     /// Cards that a resolver logged.
@@ -60,6 +63,16 @@ impl ErrorNote {
     }
 }
 
+/// A call that an SDK mentioned.
+#[derive(Debug, Clone)]
+pub(super) struct CallNote {
+    pub(super) seen: Seen,
+    /// The agent's url, where a client names it.
+    pub(super) url: String,
+    pub(super) statement: Statement,
+    pub(super) failure: Option<Failure>,
+}
+
 /// A call that an HTTP client logged.
 #[derive(Debug, Clone)]
 pub(super) struct HttpNote {
@@ -80,6 +93,8 @@ impl Notes {
         self.errors.dedup_by(|a, b| (a.seen.order(), &a.rpc_id) == (b.seen.order(), &b.rpc_id));
         self.http.sort_by(|a, b| (a.seen.order(), &a.url).cmp(&(b.seen.order(), &b.url)));
         self.http.dedup_by(|a, b| (a.seen.order(), &a.url) == (b.seen.order(), &b.url));
+        self.resolved.sort();
+        self.resolved.dedup();
         for (index, error) in self.errors.iter().enumerate().filter(|(_, error)| !error.seen.trace_id.is_empty()) {
             let key = (error.seen.trace_id.clone(), error.seen.service.clone());
             self.errors_by_trace.entry(key).or_default().push(index);
@@ -127,8 +142,46 @@ impl Notes {
 
 /// Adds rows for what no span explained.
 pub(super) fn facts(nodes: &[Node], notes: &Notes, facts: &mut Facts) {
+    mentioned_calls(notes, facts);
     unexplained_errors(notes, facts);
     card_lines(nodes, notes, facts);
+}
+
+/// Calls that an SDK's log mentions in passing. That is the least there is to know, so it counts only where nothing else
+/// tells of calls.
+fn mentioned_calls(notes: &Notes, facts: &mut Facts) {
+    if !facts.exchanges.is_empty() {
+        return;
+    }
+    for call in &notes.calls {
+        let said = &call.statement;
+        let Some(operation) = said.operation() else { continue };
+        let is_client = !call.url.is_empty();
+        let mut common = call.seen.of_record(if is_client { Observer::Client } else { Observer::Server });
+        common.agent_ref = if is_client { call.url.clone() } else { service_ref(&call.seen.service) };
+        common.client_ref = if is_client { call.seen.service.clone() } else { String::new() };
+        let around =
+            Circumstances { status: None, method: &said.operation_raw, operation: Some(operation), dialect: None };
+        let failure = call.failure.as_ref();
+        facts.push_exchange(ExchangeRow {
+            common,
+            own: ExchangeColumns {
+                operation: operation.as_str().to_owned(),
+                operation_raw: said.operation_raw.clone(),
+                rpc_id: said.rpc_id.clone(),
+                request_task_id: said.task_id.clone(),
+                task_id: said.task_id.clone(),
+                context_id: said.context_id.clone(),
+                message_id: said.message_id.clone(),
+                error_code: failure.and_then(|failure| failure.code),
+                error_reason: failure.map(|failure| failure.canonical_reason(None)).unwrap_or_default(),
+                error_text_class: failure.map(|failure| failure.class.clone()).unwrap_or_default(),
+                outcome: failure.map(|failure| failure.outcome(&around)).unwrap_or_default().to_owned(),
+                streaming: said.streaming,
+                ..ExchangeColumns::default()
+            },
+        });
+    }
 }
 
 /// Refused calls that only a log tells of: lines of one trace close together are one call.
@@ -190,38 +243,71 @@ fn refused_call(call: &ErrorNote, caller: Option<&Option<String>>) -> ExchangeRo
 
 /// Looks at cards that only the HTTP client's log tells of: a 304, a failure, a fetch that no resolver logged.
 fn card_lines(nodes: &[Node], notes: &Notes, facts: &mut Facts) {
-    let is_card = |line: &&HttpNote| line.method == "GET" && card::is_card_path(&line.url);
-    let mut told: HashSet<(&str, &str, i64)> = HashSet::new();
-    let mut tell = |service, url, at: Instant| {
-        told.insert((service, url, at.0.div_euclid(CLOSE_NANOS)));
-    };
+    let mut lines = CardLines::of(notes);
     for (service, url, at) in &notes.resolved {
-        tell(service.as_str(), url.as_str(), *at);
+        lines.explain(service, url, *at, |line| &mut line.by_sentence);
     }
     for node in nodes.iter().filter(|node| node.side == Side::Client) {
         if let Some(http) = node.http().filter(|http| http.method == "GET") {
-            tell(node.seen.service.as_str(), http.url.as_str(), node.end());
+            lines.explain(&node.seen.service, &http.url, node.end(), |line| &mut line.by_span);
         }
     }
-    for line in notes.http.iter().filter(is_card) {
-        let second = line.seen.at.0.div_euclid(CLOSE_NANOS);
-        let (service, url) = (line.seen.service.as_str(), line.url.as_str());
-        if (second - 1..=second + 1).any(|near| told.contains(&(service, url, near))) {
-            continue;
-        }
-        let mut common = line.seen.of_record(Observer::Client);
-        common.agent_ref.clone_from(&line.url);
-        common.client_ref.clone_from(&line.seen.service);
-        let look = CardLook {
-            common,
-            url: &line.url,
-            origin: "log",
-            http_status: line.status.and_then(|status| u16::try_from(status).ok()),
-            headers: &Headers::default(),
-            extended: card::is_extended_card_path(&line.url),
-            body: None,
-            raw: None,
-        };
-        card::facts(&look, facts);
+    for line in lines.0.values().flatten().filter(|line| !line.by_span && !line.by_sentence) {
+        push_look(line.note, facts);
     }
+}
+
+/// Lines about cards by service and url, in the order of time. A line is explained by the span or the resolver's sentence
+/// nearest to it; each of these explains one.
+struct CardLines<'a>(HashMap<(&'a str, &'a str), Vec<CardLine<'a>>>);
+
+struct CardLine<'a> {
+    note: &'a HttpNote,
+    by_span: bool,
+    by_sentence: bool,
+}
+
+impl<'a> CardLines<'a> {
+    fn of(notes: &'a Notes) -> Self {
+        let mut lines: HashMap<(&str, &str), Vec<CardLine<'_>>> = HashMap::new();
+        for note in notes.http.iter().filter(|note| note.method == "GET" && card::is_card_path(&note.url)) {
+            let key = (note.seen.service.as_str(), note.url.as_str());
+            lines.entry(key).or_default().push(CardLine { note, by_span: false, by_sentence: false });
+        }
+        Self(lines)
+    }
+
+    fn explain(
+        &mut self,
+        service: &'a str,
+        url: &'a str,
+        at: Instant,
+        mark: impl for<'l> Fn(&'l mut CardLine<'a>) -> &'l mut bool,
+    ) {
+        let Some(lines) = self.0.get_mut(&(service, url)) else { return };
+        let start = lines.partition_point(|line| line.note.seen.at.0 < at.0.saturating_sub(CLOSE_NANOS));
+        let distance = |line: &CardLine<'_>| line.note.seen.at.0.saturating_sub(at.0).saturating_abs();
+        let near = lines.iter_mut().skip(start).take(MAX_NEIGHBOURS).filter(|line| distance(line) <= CLOSE_NANOS);
+        let mut free: Vec<&mut CardLine<'a>> = near.filter_map(|line| (!*mark(line)).then_some(line)).collect();
+        if let Some(nearest) = free.iter_mut().min_by_key(|line| distance(line)) {
+            *mark(nearest) = true;
+        }
+    }
+}
+
+fn push_look(line: &HttpNote, facts: &mut Facts) {
+    let mut common = line.seen.of_record(Observer::Client);
+    common.agent_ref.clone_from(&line.url);
+    common.client_ref.clone_from(&line.seen.service);
+    let look = CardLook {
+        common,
+        url: &line.url,
+        origin: "log",
+        http_status: line.status.and_then(|status| u16::try_from(status).ok()),
+        headers: &Headers::default(),
+        extended: card::is_extended_card_path(&line.url),
+        body: None,
+        raw: None,
+    };
+    card::facts(&look, facts);
 }
