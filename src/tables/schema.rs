@@ -66,7 +66,7 @@ const BUCKET_NANOS: i64 = 600 * 1_000_000_000;
 impl Bucketed {
     fn of(common: &Common) -> Self {
         let at = common.observed_at.0;
-        Self { bucket: Instant(at - at.rem_euclid(BUCKET_NANOS)) }
+        Self { bucket: Instant(at.saturating_sub(at.rem_euclid(BUCKET_NANOS))) }
     }
 }
 
