@@ -4,14 +4,13 @@
 //! Every stage is called here, and nowhere else.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::path::Path;
 
 use anyhow::{Context, bail};
 
 use super::intake::{Account, Gathering};
 use super::progress::Progress;
-use super::{Outcome, configure, print, say};
+use super::{Outcome, configure, page_width, print, say};
 use crate::cli::{Analyze, Global};
 use crate::config::{Config, Format, LimitSettings, Overrides};
 use crate::decode::key_map::KeyMap;
@@ -26,8 +25,6 @@ use crate::receive::{self, Input};
 use crate::rules::{self, AsOf, Corpus, Engine, Rule};
 use crate::tables::Facts;
 
-/// Width of a page that is not shown on a terminal.
-const PAGE_WIDTH: usize = 100;
 /// A name at least this similar (0 to 1) is offered when an id is unknown.
 const SIMILAR: f64 = 0.7;
 
@@ -78,9 +75,11 @@ pub(super) fn corpus(folder: Option<&Path>) -> anyhow::Result<Corpus> {
     }
 }
 
-/// Refuses ids of rules that do not exist: silence about them would look like health.
-pub(super) fn only_known(wanted: &[String], corpus: &Corpus) -> anyhow::Result<()> {
-    let Some(id) = wanted.iter().find(|id| corpus.rule(id).is_none()) else { return Ok(()) };
+/// The rule of an id. One that does not exist is refused: silence about it would look like health.
+pub(super) fn known_rule<'a>(id: &str, corpus: &'a Corpus) -> anyhow::Result<&'a Rule> {
+    if let Some(rule) = corpus.rule(id) {
+        return Ok(rule);
+    }
     let similar = |rule: &Rule| strsim::jaro_winkler(id, &rule.id);
     let mut near: Vec<&Rule> = corpus.rules.iter().filter(|rule| similar(rule) >= SIMILAR).collect();
     near.sort_by(|a, b| similar(b).total_cmp(&similar(a)));
@@ -174,7 +173,9 @@ fn bare(reference: &str) -> &str {
 /// The rules, with the thresholds of the configuration, ready to judge.
 fn engine(config: &Config) -> anyhow::Result<Engine> {
     let corpus = corpus(config.queries.as_deref())?;
-    only_known(&config.rules, &corpus)?;
+    for id in &config.rules {
+        known_rule(id, &corpus)?;
+    }
     let mut overrides = rules::Overrides::new();
     for (query, values) in &config.params {
         let params = values.iter().map(|(name, value)| Ok((name.clone(), value.clone().try_into()?)));
@@ -219,11 +220,6 @@ fn detail(global: &Global) -> Detail {
         (false, 0) => Detail::Normal,
         (false, _) => Detail::Full,
     }
-}
-
-fn page_width() -> usize {
-    let terminal = std::io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
-    terminal.map_or(PAGE_WIDTH, |(width, _)| usize::from(width.0))
 }
 
 #[cfg(test)]

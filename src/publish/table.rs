@@ -3,16 +3,15 @@
 //! In: a report and the width of the page. Out: text with ANSI colours. Every text from outside goes through `clean`.
 
 mod finding;
-mod page;
 
 use std::collections::BTreeMap;
 
 use anstyle::{AnsiColor, Color, Style};
 
 use self::finding::{full, in_brief};
-use self::page::Page;
 use super::words::{clean, count, counts, date_time, day, first_few, folder_of_all, place, short_hash};
 use crate::findings::{Finding, Incident, Report, Severity, Unjudged};
+use crate::page::Page;
 
 /// How much to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

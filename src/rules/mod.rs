@@ -31,6 +31,8 @@ mod generations;
 mod needs;
 mod rows;
 
+pub mod render;
+
 pub use as_of::{AsOf, select};
 pub use check::check;
 pub use corpus::{Corpus, CorpusError, Rule, View};
