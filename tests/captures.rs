@@ -77,8 +77,7 @@ fn as_the_truth_says(run: &str, representation: &'static str) -> Told<()> {
     let judged = |entry: &&Entry| engine.corpus().rule(&entry.rule).is_some() && wanted(&entry.rule);
     let expected: Vec<_> = entries.iter().filter(is_there).filter(judged).map(|e| e.expect(representation)).collect();
     let verdict = verdict(run, representation)?;
-    // What a process prints beside its log lines is nobody's format.
-    if verdict.facts == 0 || (representation != "console" && !verdict.rejects.is_empty()) {
+    if verdict.facts == 0 || !verdict.rejects.is_empty() {
         return Err(format!("{} facts, rejects {:#?}", verdict.facts, verdict.rejects));
     }
     let mut findings = verdict.findings.clone();

@@ -4,51 +4,24 @@
 //! In: the text of `queries/aliases.toml` and of the user's configuration. Out: answers to "what does this span or record
 //! call the task's id". Never knows what a key is good for.
 
+mod key;
+mod path;
 mod read;
+mod sentence;
 
 use regex::Regex;
 use serde_json::Value;
 
 use crate::decode::record::Attributes;
 
+pub use key::Key;
+pub use path::PathCall;
+use path::PathRule;
+use sentence::Sentence;
+pub use sentence::{ErrorText, Gives, Said};
+
 /// The table that ships with the program.
 const EMBEDDED: &str = include_str!("../../queries/aliases.toml");
-
-macro_rules! keys {
-    ($($key:ident = $word:literal,)*) => {
-        /// What is looked up, in the words of the `[keys]` section.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-        #[allow(missing_docs, reason = "the words are explained in aliases.toml")]
-        pub enum Key { $($key,)* }
-
-        impl Key {
-            const ALL: &'static [Self] = &[$(Self::$key,)*];
-
-            /// The word in the file.
-            pub fn as_str(self) -> &'static str {
-                match self { $(Self::$key => $word,)* }
-            }
-        }
-    };
-}
-
-keys! {
-    Operation = "operation", RpcId = "rpc_id", MessageId = "message_id", ReferenceTaskIds = "reference_task_ids",
-    ProtocolVersion = "protocol_version", Streaming = "streaming", StreamEvents = "stream_events", Binding = "binding",
-    Tenant = "tenant", Principal = "principal", RequestBody = "request_body", ResponseBody = "response_body",
-    Duration = "duration", TaskId = "task_id", ContextId = "context_id", TaskState = "task_state",
-    EventState = "event_state", SkillId = "skill_id", Reason = "reason", ArtifactIds = "artifact_ids",
-    ArtifactId = "artifact_id", Change = "change", Observer = "observer", ObserverName = "observer_name",
-    Local = "local", StateSource = "state_source", AgentName = "agent_name", AgentUrl = "agent_url", Client = "client", Service = "service",
-    TraceId = "trace_id", SpanId = "span_id",
-    ErrorCode = "error_code", GrpcStatus = "grpc_status", ErrorReason = "error_reason", ErrorText = "error_text",
-    Outcome = "outcome", HttpMethod = "http_method", HttpStatus = "http_status", Url = "url", UrlPath = "url_path",
-    UrlScheme = "url_scheme", ServerAddress = "server_address", ServerPort = "server_port",
-    ClientAddress = "client_address", PeerAddress = "peer_address", PeerPort = "peer_port", Etag = "etag",
-    LastModified = "last_modified", CacheControl = "cache_control", ContentType = "content_type",
-    NotificationToken = "notification_token", Authorization = "authorization", PushUrl = "push_url",
-    PushConfigId = "push_config_id", PushScheme = "push_scheme", PushKid = "push_kid", PushSignature = "push_signature",
-}
 
 /// Why a table of names could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -82,86 +55,6 @@ struct Name {
     prefixes: Vec<String>,
     keep: bool,
     not: Vec<String>,
-}
-
-/// A call that the end of a REST path tells.
-#[derive(Debug, Clone)]
-struct PathRule {
-    method: String,
-    segments: Vec<String>,
-    operation: String,
-    dialect: String,
-    plain: bool,
-}
-
-/// What a REST path says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PathCall {
-    /// Operation.
-    pub operation: String,
-    /// Task named in the path; empty when none.
-    pub task_id: String,
-    /// Push config named in the path; empty when none.
-    pub config_id: String,
-    /// The only dialect that has such a path; empty when several have.
-    pub dialect: String,
-    /// Other programs have such paths.
-    pub plain: bool,
-    /// The path before the part that names the call.
-    pub base: String,
-}
-
-/// What a log sentence gives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the words are explained in aliases.toml")]
-pub enum Gives {
-    Card,
-    CardFailed,
-    PushSent,
-    PushFailed,
-    PushRejected,
-    RequestError,
-    TaskFailed,
-    VersionMismatch,
-    HttpCall,
-}
-
-/// A sentence of an SDK's log.
-#[derive(Debug, Clone)]
-struct Sentence {
-    loggers: Vec<String>,
-    text: Regex,
-    gives: Gives,
-}
-
-/// A sentence found, with its named groups.
-#[derive(Debug, Clone)]
-pub struct Said<'t> {
-    /// What it gives.
-    pub gives: Gives,
-    groups: Vec<(String, &'t str)>,
-}
-
-impl<'t> Said<'t> {
-    /// A named group.
-    pub fn group(&self, name: &str) -> Option<&'t str> {
-        self.groups.iter().find(|(n, _)| n == name).map(|(_, text)| *text)
-    }
-}
-
-/// What an error's text tells beside its class.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ErrorText {
-    /// Task named.
-    pub task_id: String,
-    /// Context named.
-    pub context_id: String,
-    /// JSON-RPC code.
-    pub code: Option<i64>,
-    /// Name of a gRPC status.
-    pub grpc: String,
-    /// HTTP status.
-    pub status: Option<i64>,
 }
 
 /// Where names are looked up: a span or log record, seen as attributes.
@@ -453,41 +346,6 @@ impl Name {
     }
 }
 
-impl PathRule {
-    fn matches(&self, method: &str, path: &str) -> Option<PathCall> {
-        if !self.method.is_empty() && !self.method.eq_ignore_ascii_case(method) {
-            return None;
-        }
-        let given: Vec<&str> = path.trim_end_matches('/').split('/').collect();
-        let start = given.len().checked_sub(self.segments.len())?;
-        let mut call = PathCall {
-            operation: self.operation.clone(),
-            task_id: String::new(),
-            config_id: String::new(),
-            dialect: self.dialect.clone(),
-            plain: self.plain,
-            base: given.get(..start)?.join("/"),
-        };
-        for (wanted, segment) in self.segments.iter().zip(given.get(start..)?) {
-            let Some((before, rest)) = wanted.split_once('{') else {
-                (wanted == segment).then_some(())?;
-                continue;
-            };
-            let (variable, after) = rest.split_once('}')?;
-            let value = segment.strip_prefix(before)?.strip_suffix(after)?;
-            if value.is_empty() || value.contains(':') {
-                return None;
-            }
-            let value = percent_encoding::percent_decode_str(value).decode_utf8_lossy().into_owned();
-            match variable {
-                "task_id" => call.task_id = value,
-                _ => call.config_id = value,
-            }
-        }
-        Some(call)
-    }
-}
-
 /// A value as text: strings as they are, numbers and truth values written out, the first of a list; never empty.
 fn text_of(value: &Value) -> Option<String> {
     let text = match value {
@@ -512,3 +370,6 @@ fn lookup<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
 fn last_segment(dotted: &str) -> &str {
     dotted.rsplit(['.', ':', '/']).next().unwrap_or(dotted)
 }
+
+#[cfg(test)]
+mod tests;

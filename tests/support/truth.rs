@@ -13,7 +13,7 @@ use super::judge::Files;
 use super::{Told, library};
 
 /// Names of the representations, in the order in which they give severity and confidence.
-pub const REPRESENTATIONS: [&str; 11] = [
+pub const REPRESENTATIONS: [&str; 10] = [
     "exchanges",
     "har",
     "traces",
@@ -24,7 +24,6 @@ pub const REPRESENTATIONS: [&str; 11] = [
     "kong",
     "events",
     "exchanges_events",
-    "console",
 ];
 
 /// Run whose calls the synthetic files hold.
@@ -160,7 +159,6 @@ fn names(run: &str, representation: &str) -> Vec<&'static str> {
         "exchanges_logs" => both(run, "exchanges", "logs"),
         "events" => of_run(".events.ndjson").collect(),
         "exchanges_events" => both(run, "exchanges", "events"),
-        "console" => of_run(".console.cri.log").collect(),
         "pb" => of_run(".pb").collect(),
         "draft" => synthetic("draft-semconv").collect(),
         "kong" => synthetic("kong").collect(),

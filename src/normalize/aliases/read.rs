@@ -6,7 +6,9 @@ use regex::{Regex, RegexBuilder};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::{AliasError, Aliases, Gives, Key, Name, PathRule, Sentence};
+use super::path::PathRule;
+use super::sentence::Sentence;
+use super::{AliasError, Aliases, Gives, Key, Name};
 
 /// Compiled size that a pattern may have; the shipped ones stay below a tenth.
 const PATTERN_LIMIT: usize = 1 << 20;
@@ -177,13 +179,7 @@ impl Reader<'_> {
     }
 
     fn path(&self, table: &Table<'_>) -> Result<PathRule, AliasError> {
-        let mut rule = PathRule {
-            method: String::new(),
-            segments: Vec::new(),
-            operation: String::new(),
-            dialect: String::new(),
-            plain: false,
-        };
+        let mut rule = PathRule::default();
         for (word, value) in table {
             let path = format!("paths.{}", word.get_ref());
             match word.get_ref().as_ref() {

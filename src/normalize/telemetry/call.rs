@@ -150,11 +150,8 @@ impl<'a> View<'a> {
         }
         let told = other.filter(|other| self.first.side == Side::Client && other.first.side == Side::Server);
         let gave_up = failure.as_ref().is_some_and(|failure| failure.timed_out);
-        match told.and_then(|other| other.failure.as_ref()).filter(|_| !gave_up) {
-            Some(explained) => {
-                failure.get_or_insert_default().fill(explained);
-            }
-            None => {}
+        if let Some(explained) = told.and_then(|other| other.failure.as_ref()).filter(|_| !gave_up) {
+            failure.get_or_insert_default().fill(explained);
         }
         failure
     }

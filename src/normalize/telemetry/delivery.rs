@@ -311,17 +311,31 @@ fn tasks_of_traces(facts: &Facts) -> HashMap<String, Option<String>> {
 
 /// Deliveries that were taped, for sentences that no span explains.
 struct Taped {
-    /// Call, url, time and whether a sentence was given to it; by task and trace, in the order of time.
-    by_task: HashMap<(String, String), Vec<(Instant, String, String, bool)>>,
+    /// By task and trace, in the order of time.
+    by_task: HashMap<(String, String), Vec<TapedDelivery>>,
+}
+
+/// A delivery that was taped.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct TapedDelivery {
+    at: Instant,
+    call_id: String,
+    url: String,
+    /// A sentence was given to it.
+    given: bool,
 }
 
 impl Taped {
     fn new(facts: &Facts) -> Self {
-        let mut by_task: HashMap<(String, String), Vec<_>> = HashMap::new();
+        let mut by_task: HashMap<(String, String), Vec<TapedDelivery>> = HashMap::new();
         for row in facts.push_deliveries.iter().filter(|row| !row.common.span_id.is_empty()) {
             let key = (row.own.task_id.clone(), row.common.trace_id.clone());
-            let entry = (row.common.observed_at, call_id(&row.common.span_id), row.own.url.clone(), false);
-            by_task.entry(key).or_default().push(entry);
+            by_task.entry(key).or_default().push(TapedDelivery {
+                at: row.common.observed_at,
+                call_id: call_id(&row.common.span_id),
+                url: row.own.url.clone(),
+                given: false,
+            });
         }
         for taped in by_task.values_mut() {
             taped.sort();
@@ -333,15 +347,13 @@ impl Taped {
     fn call_of(&mut self, note: &Note) -> String {
         let key = (note.task_id.clone(), note.seen.trace_id.clone());
         let Some(taped) = self.by_task.get_mut(&key) else { return String::new() };
-        let end = taped.partition_point(|(at, ..)| at.0 <= note.seen.at.0.saturating_add(SLACK_NANOS));
+        let end = taped.partition_point(|taped| taped.at.0 <= note.seen.at.0.saturating_add(SLACK_NANOS));
         let mut before = taped.iter_mut().take(end).rev().take(MAX_NEIGHBOURS);
-        match before.find(|(_, _, url, given)| !*given && is_same_hook(url, &note.url)) {
-            Some((_, call, _, given)) => {
-                *given = true;
-                call.clone()
-            }
-            None => String::new(),
-        }
+        let Some(found) = before.find(|taped| !taped.given && is_same_hook(&taped.url, &note.url)) else {
+            return String::new();
+        };
+        found.given = true;
+        found.call_id.clone()
     }
 }
 

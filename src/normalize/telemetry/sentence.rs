@@ -2,7 +2,7 @@
 //!
 //! In: a log's text. Out: [`Notes`], and rows for those that no span or exchange explains. Keeps no text.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use crate::decode::record::{Headers, Observer};
 use crate::instant::Instant;
@@ -80,6 +80,8 @@ impl Notes {
         self.errors.dedup_by(|a, b| (a.seen.order(), &a.rpc_id) == (b.seen.order(), &b.rpc_id));
         self.http.sort_by(|a, b| (a.seen.order(), &a.url).cmp(&(b.seen.order(), &b.url)));
         self.http.dedup_by(|a, b| (a.seen.order(), &a.url) == (b.seen.order(), &b.url));
+        self.resolved.sort();
+        self.resolved.dedup();
         for (index, error) in self.errors.iter().enumerate().filter(|(_, error)| !error.seen.trace_id.is_empty()) {
             let key = (error.seen.trace_id.clone(), error.seen.service.clone());
             self.errors_by_trace.entry(key).or_default().push(index);
@@ -190,38 +192,71 @@ fn refused_call(call: &ErrorNote, caller: Option<&Option<String>>) -> ExchangeRo
 
 /// Looks at cards that only the HTTP client's log tells of: a 304, a failure, a fetch that no resolver logged.
 fn card_lines(nodes: &[Node], notes: &Notes, facts: &mut Facts) {
-    let is_card = |line: &&HttpNote| line.method == "GET" && card::is_card_path(&line.url);
-    let mut told: HashSet<(&str, &str, i64)> = HashSet::new();
-    let mut tell = |service, url, at: Instant| {
-        told.insert((service, url, at.0.div_euclid(CLOSE_NANOS)));
-    };
+    let mut lines = CardLines::of(notes);
     for (service, url, at) in &notes.resolved {
-        tell(service.as_str(), url.as_str(), *at);
+        lines.explain(service, url, *at, |line| &mut line.by_sentence);
     }
     for node in nodes.iter().filter(|node| node.side == Side::Client) {
         if let Some(http) = node.http().filter(|http| http.method == "GET") {
-            tell(node.seen.service.as_str(), http.url.as_str(), node.end());
+            lines.explain(&node.seen.service, &http.url, node.end(), |line| &mut line.by_span);
         }
     }
-    for line in notes.http.iter().filter(is_card) {
-        let second = line.seen.at.0.div_euclid(CLOSE_NANOS);
-        let (service, url) = (line.seen.service.as_str(), line.url.as_str());
-        if (second - 1..=second + 1).any(|near| told.contains(&(service, url, near))) {
-            continue;
-        }
-        let mut common = line.seen.of_record(Observer::Client);
-        common.agent_ref.clone_from(&line.url);
-        common.client_ref.clone_from(&line.seen.service);
-        let look = CardLook {
-            common,
-            url: &line.url,
-            origin: "log",
-            http_status: line.status.and_then(|status| u16::try_from(status).ok()),
-            headers: &Headers::default(),
-            extended: card::is_extended_card_path(&line.url),
-            body: None,
-            raw: None,
-        };
-        card::facts(&look, facts);
+    for line in lines.0.values().flatten().filter(|line| !line.by_span && !line.by_sentence) {
+        push_look(line.note, facts);
     }
+}
+
+/// Lines about cards by service and url, in the order of time. A line is explained by the span or the resolver's sentence
+/// nearest to it; each of these explains one.
+struct CardLines<'a>(HashMap<(&'a str, &'a str), Vec<CardLine<'a>>>);
+
+struct CardLine<'a> {
+    note: &'a HttpNote,
+    by_span: bool,
+    by_sentence: bool,
+}
+
+impl<'a> CardLines<'a> {
+    fn of(notes: &'a Notes) -> Self {
+        let mut lines: HashMap<(&str, &str), Vec<CardLine<'_>>> = HashMap::new();
+        for note in notes.http.iter().filter(|note| note.method == "GET" && card::is_card_path(&note.url)) {
+            let key = (note.seen.service.as_str(), note.url.as_str());
+            lines.entry(key).or_default().push(CardLine { note, by_span: false, by_sentence: false });
+        }
+        Self(lines)
+    }
+
+    fn explain(
+        &mut self,
+        service: &'a str,
+        url: &'a str,
+        at: Instant,
+        mark: impl for<'l> Fn(&'l mut CardLine<'a>) -> &'l mut bool,
+    ) {
+        let Some(lines) = self.0.get_mut(&(service, url)) else { return };
+        let start = lines.partition_point(|line| line.note.seen.at.0 < at.0.saturating_sub(CLOSE_NANOS));
+        let distance = |line: &CardLine<'_>| line.note.seen.at.0.saturating_sub(at.0).saturating_abs();
+        let near = lines.iter_mut().skip(start).take(MAX_NEIGHBOURS).filter(|line| distance(line) <= CLOSE_NANOS);
+        let mut free: Vec<&mut CardLine<'a>> = near.filter_map(|line| (!*mark(line)).then_some(line)).collect();
+        if let Some(nearest) = free.iter_mut().min_by_key(|line| distance(line)) {
+            *mark(nearest) = true;
+        }
+    }
+}
+
+fn push_look(line: &HttpNote, facts: &mut Facts) {
+    let mut common = line.seen.of_record(Observer::Client);
+    common.agent_ref.clone_from(&line.url);
+    common.client_ref.clone_from(&line.seen.service);
+    let look = CardLook {
+        common,
+        url: &line.url,
+        origin: "log",
+        http_status: line.status.and_then(|status| u16::try_from(status).ok()),
+        headers: &Headers::default(),
+        extended: card::is_extended_card_path(&line.url),
+        body: None,
+        raw: None,
+    };
+    card::facts(&look, facts);
 }
