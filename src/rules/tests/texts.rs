@@ -11,7 +11,7 @@ const STEPS: std::ops::RangeInclusive<usize> = 2..=5;
 /// Words of a step that says what to do and with what.
 const WORDS_OF_A_STEP: usize = 4;
 /// What a person on call can look at; a step names one of these, a rule, or something in backticks.
-const TO_LOOK_AT: [&str; 37] = [
+const TO_LOOK_AT: &[&str] = &[
     "address",
     "agent",
     "answer",
@@ -36,6 +36,7 @@ const TO_LOOK_AT: [&str; 37] = [
     "key",
     "log",
     "message",
+    "publisher",
     "receiver",
     "replica",
     "retry",
