@@ -1,13 +1,14 @@
 //! `analyze`: captures in, verdict out.
 //!
 //! In: paths and settings. Out: the report on standard output; a diagnosis on standard error when there is no verdict.
-//! Every stage is called here, and nowhere else.
+//! Every stage of a run is called from here.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, bail};
 
+use super::corpus::{corpus, known_rule};
 use super::intake::{Account, Gathering};
 use super::progress::Progress;
 use super::{Outcome, configure, page_width, print, say};
@@ -15,18 +16,15 @@ use crate::cli::{Analyze, Global};
 use crate::config::{Config, Format, LimitSettings, Overrides};
 use crate::decode::key_map::KeyMap;
 use crate::decode::{self, Limits};
-use crate::findings::{Report, RuleFailure, Unjudged};
+use crate::findings::{Report, Unjudged};
 use crate::normalize::identity::{self, IdentitySettings};
 use crate::normalize::patterns::Patterns;
 use crate::normalize::{Normalizer, NormalizerSettings};
 use crate::publish::table::Detail;
 use crate::publish::{diagnosis, json, table};
 use crate::receive::{self, Input};
-use crate::rules::{self, AsOf, Corpus, Engine, Rule};
+use crate::rules::{self, AsOf, Engine};
 use crate::tables::Facts;
-
-/// A name at least this similar (0 to 1) is offered when an id is unknown.
-const SIMILAR: f64 = 0.7;
 
 /// Runs `analyze`.
 pub(super) fn run(args: Analyze, global: &Global) -> anyhow::Result<Outcome> {
@@ -65,29 +63,6 @@ pub(super) fn run(args: Analyze, global: &Global) -> anyhow::Result<Outcome> {
         None if config.fail_on.fails(report.worst()) => Outcome::Found,
         None => Outcome::Clean,
     })
-}
-
-/// The rules to judge by: those of a folder, else the built-in ones.
-pub(super) fn corpus(folder: Option<&Path>) -> anyhow::Result<Corpus> {
-    match folder {
-        Some(folder) => Corpus::from_dir(folder).with_context(|| format!("rules in {}", folder.display())),
-        None => Corpus::embedded().context("built-in rules"),
-    }
-}
-
-/// The rule of an id. One that does not exist is refused: silence about it would look like health.
-pub(super) fn known_rule<'a>(id: &str, corpus: &'a Corpus) -> anyhow::Result<&'a Rule> {
-    if let Some(rule) = corpus.rule(id) {
-        return Ok(rule);
-    }
-    let similar = |rule: &Rule| strsim::jaro_winkler(id, &rule.id);
-    let mut near: Vec<&Rule> = corpus.rules.iter().filter(|rule| similar(rule) >= SIMILAR).collect();
-    near.sort_by(|a, b| similar(b).total_cmp(&similar(a)));
-    let near: Vec<&str> = near.into_iter().take(3).map(|rule| rule.id.as_str()).collect();
-    if near.is_empty() {
-        bail!("no rule is called \"{id}\"; `a2a-drift rules list` names them");
-    }
-    bail!("no rule is called \"{id}\"; did you mean {}?", near.join(" or "));
 }
 
 /// Reads every input into one set of facts.
@@ -200,7 +175,7 @@ fn judge(facts: &Facts, account: Account, engine: &Engine, config: &Config) -> a
     let evaluation = runtime.block_on(engine.evaluate(batches))?;
     let findings = rules::select(evaluation.findings, &as_of);
     // A view that failed blinds rules that read it, so every failure counts.
-    let failures = evaluation.failures.into_iter().map(|f| RuleFailure { rule: f.rule, message: f.message }).collect();
+    let failures = evaluation.failures;
     let intake = account.close(facts.len());
     Ok(Report { coverage, failures, intake, as_of: config.as_of, ..Report::new(findings, &evaluation.generations) })
 }

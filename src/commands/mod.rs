@@ -4,6 +4,7 @@
 //! nothing itself.
 
 mod analyze;
+mod corpus;
 mod intake;
 mod progress;
 mod rules;

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use super::analyze::{corpus, known_rule};
+use super::corpus::{corpus, known_rule};
 use super::{Outcome, configure, page_width, print, say};
 use crate::cli::{Global, Rules};
 use crate::config::Overrides;

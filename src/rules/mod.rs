@@ -36,7 +36,7 @@ pub mod render;
 pub use as_of::{AsOf, select};
 pub use check::check;
 pub use corpus::{Corpus, CorpusError, Rule, View};
-pub use evaluate::{Engine, EngineError, Evaluation, Limits, Overrides, Rows, RuleFailure};
+pub use evaluate::{Engine, EngineError, Evaluation, Limits, Overrides, Rows};
 pub use export::{ExportError, export};
 pub use header::{Mark, RuleHeader, Status, Suspect, ViewHeader};
 pub use needs::{Need, coverage};
@@ -45,6 +45,8 @@ pub use problem::Problem;
 pub use query::Query;
 pub use source::{SECTIONS, Section};
 pub use template::Template;
+
+pub use crate::findings::RuleFailure;
 
 #[cfg(test)]
 mod tests;

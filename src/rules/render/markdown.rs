@@ -152,9 +152,9 @@ fn is_of_name(c: char) -> bool {
 /// A text with what is outside of its backticks changed. An odd one is no code.
 fn outside_code(text: &str, change: impl Fn(&str) -> String) -> String {
     let pieces: Vec<&str> = text.split('`').collect();
-    if pieces.len() % 2 == 0 {
+    if pieces.len().is_multiple_of(2) {
         return change(text);
     }
     let pieces = pieces.into_iter().enumerate();
-    pieces.map(|(at, piece)| if at % 2 == 0 { change(piece) } else { format!("`{piece}`") }).collect()
+    pieces.map(|(at, piece)| if at.is_multiple_of(2) { change(piece) } else { format!("`{piece}`") }).collect()
 }
