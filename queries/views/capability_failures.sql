@@ -1,7 +1,8 @@
 -- title = "Refusals for lack of a capability, each once however often reported"
 --
 -- `kind` `task`: a task that was accepted and ended failed or rejected for its skill or mode. `kind` `call`: a call refused outright.
--- Version, not-found, terminal-task, rate-limit, transport and auth failures are none. `failure_key` names the task or the call.
+-- Version, not-found, terminal-task, rate-limit, transport and auth failures are none. `failure_key` names the task or the call. `about`: what was refused,
+-- `skill`, `mode`, `push`, `streaming` or `unsaid`.
 
 SELECT
     f.agent,
@@ -13,6 +14,7 @@ SELECT
     f.task_id,
     f.reason_class,
     CAST(NULL AS BIGINT) AS error_code,
+    CASE f.reason_class WHEN 'unknown-skill' THEN 'skill' ELSE 'mode' END AS about,
     f.sent_at,
     f.observed_at,
     f.fact_id
@@ -28,6 +30,7 @@ SELECT
     c.task_id,
     c.error_text_class AS reason_class,
     c.error_code,
+    c.about,
     c.sent_at,
     c.observed_at,
     c.fact_id

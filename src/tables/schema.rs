@@ -111,6 +111,8 @@ table! {
         task_id: Key,
         /// Context of the reply, else of the request.
         context_id: Key,
+        /// Context named by the caller; `''` when it left the choice to the agent.
+        request_context_id: Key,
         /// Message id of the request.
         message_id: Key,
         /// `referenceTaskIds` of the request.

@@ -3,79 +3,257 @@
 -- status   = "stable"
 -- since    = "0.1.0"
 -- by       = ["agent"]
--- entity   = ["agent", "principal", "extended", "contract_sha256", "changed_at"]
+-- entity   = ["agent"]
 -- needs    = ["cards.contract_sha256"]
--- summary  = "{agent} changed its skills under version {version}: {gone} gone, {new} new"
+-- summary  = "{agent} changed its card under version {version_words}: {what}"
 -- suspect  = "card-publisher"
--- because  = "skills, modes or capabilities changed while version stayed {version}"
--- next     = "Have the publisher of {agent} raise the version with every change of skills, and clients compare a fingerprint"
+-- because  = "{why}"
+-- next     = "Have the publisher of {agent} raise the version with every change of skills, and let clients compare a fingerprint rather than the version"
+-- params   = { named = 5 }
 --
 -- ## What it finds
--- Two looks at one card identity between which skills, effective modes, streaming or push changed and the version did not (record 000). Critical
--- while tasks for a removed skill fail for it.
+-- Two looks at one card identity (agent, principal, basic or extended) between which skills, effective modes, streaming or push changed and the version did
+-- not (record 000). Critical while tasks for a removed skill are open, or once one failed for it. One finding an agent: the worst change is shown, `count` says how many there were.
 -- ## Why it matters
--- Clients that key their cache by version go on with a contract that no longer holds.
+-- Clients that key their cache by version go on with a contract that no longer holds: they ask for skills that are gone and fail late, inside a task.
 -- ## First checks
--- 1. Read the difference below: which skills and modes are gone or new.
--- 2. Look for unknown_skill and mode_mismatch of the same agent after the change.
--- 3. Ask the publisher for a version with each contract.
+-- 1. Read what went, came or changed its modes, and compare the two cards in the evidence.
+-- 2. Look at unknown_skill, stale_card_retry and mode_mismatch of the same agent after the change: those are the callers it hit.
+-- 3. Ask the publisher for a version with each contract, and for an ETag, so that a revalidation shows the change.
 -- ## When it is wrong
--- When one agent serves different callers different cards and the caller is not visible: split_view tells that apart.
+-- When one agent shows different callers different basic cards on purpose and nobody can see who asked (opaque tokens).
 -- ## What it cannot see
--- A change of meaning under the same ids and modes.
+-- A change of meaning under the same ids and modes; a change that was taken back between two looks.
 
 WITH changed AS (
     SELECT
         g.agent,
+        g.tenant,
         g.principal,
         g.extended,
+        g.viewer,
         g.version,
-        g.contract_sha256,
-        g.body_sha256,
-        g.body_before,
         g.valid_from,
+        g.last_body_before,
+        g.body_sha256,
+        g.last_before_at,
+        g.last_before_fact_id,
         g.fact_id,
-        g.fact_before
+        CASE
+            WHEN g.streaming_before AND NOT g.streaming THEN 'streaming switched off'
+            WHEN g.streaming AND NOT g.streaming_before THEN 'streaming switched on'
+        END AS streaming_words,
+        CASE
+            WHEN g.push_before AND NOT g.push_notifications THEN 'push switched off'
+            WHEN g.push_notifications AND NOT g.push_before THEN 'push switched on'
+        END AS push_words
     FROM card_generations AS g
-    WHERE g.contract_before IS NOT NULL AND g.contract_before <> g.contract_sha256 AND g.version_before = g.version
+    WHERE g.contract_before <> g.contract_sha256 AND g.version_before = g.version
 ),
 
 gone AS (
     SELECT
         c.agent,
         c.fact_id,
-        string_agg(DISTINCT o.skill_id, ', ' ORDER BY o.skill_id) AS skills
+        c.tenant,
+        c.principal,
+        c.extended,
+        c.viewer,
+        c.valid_from,
+        c.last_before_at,
+        o.skill_id
     FROM changed AS c
-    INNER JOIN card_skills AS o ON c.body_before = o.body_sha256
-    WHERE NOT EXISTS (SELECT 1 FROM card_skills AS n WHERE n.body_sha256 = c.body_sha256 AND n.skill_id = o.skill_id)
-    GROUP BY c.agent, c.fact_id
+    INNER JOIN skill_modes AS o ON c.last_body_before = o.body_sha256
+    WHERE NOT EXISTS (SELECT 1 FROM skill_modes AS n WHERE n.body_sha256 = c.body_sha256 AND n.skill_id = o.skill_id)
 ),
 
-new AS (
+differences AS (
+    SELECT g.agent, g.fact_id, 'gone' AS kind, g.skill_id FROM gone AS g
+    UNION ALL
+    SELECT c.agent, c.fact_id, 'new' AS kind, n.skill_id
+    FROM changed AS c
+    INNER JOIN skill_modes AS n ON c.body_sha256 = n.body_sha256
+    WHERE NOT EXISTS (SELECT 1 FROM skill_modes AS o WHERE o.body_sha256 = c.last_body_before AND o.skill_id = n.skill_id)
+    UNION ALL
+    SELECT c.agent, c.fact_id, 'modes' AS kind, n.skill_id
+    FROM changed AS c
+    INNER JOIN skill_modes AS o ON c.last_body_before = o.body_sha256
+    INNER JOIN skill_modes AS n ON c.body_sha256 = n.body_sha256 AND o.skill_id = n.skill_id
+    WHERE o.input_modes <> n.input_modes OR o.output_modes <> n.output_modes
+),
+
+numbered AS (
+    SELECT
+        d.agent,
+        d.fact_id,
+        d.kind,
+        d.skill_id,
+        row_number() OVER (PARTITION BY d.agent, d.fact_id, d.kind ORDER BY d.skill_id, d.fact_id) AS nth
+    FROM differences AS d
+),
+
+worded AS (
+    SELECT
+        n.agent,
+        n.fact_id,
+        n.kind,
+        concat(
+            string_agg(CASE WHEN n.nth <= $named THEN n.skill_id END, ', ' ORDER BY n.nth, n.fact_id),
+            CASE WHEN count(*) > $named THEN concat(' and ', CAST(count(*) - $named AS VARCHAR), ' more') ELSE '' END
+        ) AS skills
+    FROM numbered AS n
+    GROUP BY n.agent, n.fact_id, n.kind
+),
+
+described AS (
+    SELECT
+        w.agent,
+        w.fact_id,
+        max(CASE WHEN w.kind = 'gone' THEN w.skills END) AS skills_gone,
+        max(CASE WHEN w.kind = 'new' THEN w.skills END) AS skills_new,
+        max(CASE WHEN w.kind = 'modes' THEN w.skills END) AS skills_redefined
+    FROM worded AS w
+    GROUP BY w.agent, w.fact_id
+),
+
+-- Until when a removed skill stayed away.
+returned AS (
+    SELECT
+        g.agent,
+        g.fact_id,
+        g.skill_id,
+        g.last_before_at,
+        min(n.valid_from) AS back_at
+    FROM gone AS g
+    LEFT JOIN (
+        SELECT
+            l.agent,
+            l.tenant,
+            l.principal,
+            l.extended,
+            l.viewer,
+            l.valid_from,
+            m.skill_id
+        FROM card_generations AS l
+        INNER JOIN skill_modes AS m ON l.body_sha256 = m.body_sha256
+    ) AS n
+        ON
+            g.agent = n.agent AND g.tenant = n.tenant AND g.principal = n.principal AND g.extended = n.extended AND g.viewer = n.viewer
+            AND g.skill_id = n.skill_id AND n.valid_from > g.valid_from
+    GROUP BY g.agent, g.fact_id, g.skill_id, g.last_before_at
+),
+
+failing AS (
+    SELECT
+        r.agent,
+        r.fact_id,
+        f.fact_id AS failure_fact_id,
+        row_number() OVER (PARTITION BY r.agent, r.fact_id ORDER BY f.observed_at, f.fact_id) AS nth
+    FROM returned AS r
+    INNER JOIN capability_failures AS f
+        ON
+            r.agent = f.agent AND r.skill_id = f.skill_id
+            AND f.observed_at >= r.last_before_at AND (r.back_at IS NULL OR f.observed_at < r.back_at)
+),
+
+failed AS (
+    SELECT
+        f.agent,
+        f.fact_id,
+        count(*) AS failures,
+        array_agg(f.failure_fact_id ORDER BY f.nth, f.failure_fact_id) FILTER (WHERE f.nth <= $named) AS failure_fact_ids
+    FROM failing AS f
+    GROUP BY f.agent, f.fact_id
+),
+
+running AS (
+    SELECT
+        x.agent,
+        x.after_fact_id,
+        x.created_fact_id,
+        row_number() OVER (PARTITION BY x.agent, x.after_fact_id ORDER BY x.created_at, x.created_fact_id) AS nth
+    FROM task_crossings AS x
+    INNER JOIN gone AS g ON x.agent = g.agent AND x.after_fact_id = g.fact_id AND x.skill_id = g.skill_id
+    WHERE x.ended_at IS NULL
+),
+
+still_running AS (
+    SELECT
+        r.agent,
+        r.after_fact_id,
+        count(*) AS tasks,
+        array_agg(r.created_fact_id ORDER BY r.nth, r.created_fact_id) FILTER (WHERE r.nth <= $named) AS open_task_fact_ids
+    FROM running AS r
+    GROUP BY r.agent, r.after_fact_id
+),
+
+judged AS (
     SELECT
         c.agent,
+        c.version,
+        c.valid_from,
+        c.last_before_fact_id,
         c.fact_id,
-        string_agg(DISTINCT n.skill_id, ', ' ORDER BY n.skill_id) AS skills
+        concat_ws(
+            '; ',
+            CASE WHEN d.skills_gone <> '' THEN concat(d.skills_gone, ' gone') END,
+            CASE WHEN d.skills_new <> '' THEN concat(d.skills_new, ' new') END,
+            CASE WHEN d.skills_redefined <> '' THEN concat('other modes for ', d.skills_redefined) END,
+            c.streaming_words,
+            c.push_words
+        ) AS what,
+        d.skills_gone,
+        d.skills_new,
+        d.skills_redefined,
+        coalesce(f.failures, 0) AS failures,
+        coalesce(o.tasks, 0) AS tasks,
+        f.failure_fact_ids,
+        o.open_task_fact_ids,
+        row_number() OVER (
+            PARTITION BY c.agent
+            ORDER BY CASE WHEN coalesce(f.failures, 0) + coalesce(o.tasks, 0) > 0 THEN 0 ELSE 1 END, c.valid_from, c.fact_id
+        ) AS rank,
+        count(*) OVER (PARTITION BY c.agent) AS changes,
+        min(c.valid_from) OVER (PARTITION BY c.agent) AS first_seen,
+        max(c.valid_from) OVER (PARTITION BY c.agent) AS last_seen
     FROM changed AS c
-    INNER JOIN card_skills AS n ON c.body_sha256 = n.body_sha256
-    WHERE NOT EXISTS (SELECT 1 FROM card_skills AS o WHERE o.body_sha256 = c.body_before AND o.skill_id = n.skill_id)
-    GROUP BY c.agent, c.fact_id
+    LEFT JOIN described AS d ON c.agent = d.agent AND c.fact_id = d.fact_id
+    LEFT JOIN failed AS f ON c.agent = f.agent AND c.fact_id = f.fact_id
+    LEFT JOIN still_running AS o ON c.agent = o.agent AND c.fact_id = o.after_fact_id
 )
 
 SELECT
-    c.agent,
-    c.principal,
-    CAST(c.extended AS VARCHAR) AS extended,
-    c.version,
-    c.contract_sha256,
-    CAST(c.valid_from AS VARCHAR) AS changed_at,
-    coalesce(g.skills, 'none') AS gone,
-    coalesce(n.skills, 'none') AS new,
-    'warning' AS severity,
+    j.agent,
+    j.version,
+    CASE WHEN j.version = '' THEN 'none' ELSE j.version END AS version_words,
+    CASE WHEN j.what = '' THEN 'skills, modes or capabilities' ELSE j.what END AS what,
+    concat(
+        'the contract changed between two looks and the version stayed the same',
+        CASE
+            WHEN j.failures = 1 THEN '; 1 call for a removed skill failed'
+            WHEN j.failures > 1 THEN concat('; ', CAST(j.failures AS VARCHAR), ' calls for removed skills failed')
+            ELSE ''
+        END,
+        CASE
+            WHEN j.tasks = 1 THEN '; 1 task for a removed skill is open'
+            WHEN j.tasks > 1 THEN concat('; ', CAST(j.tasks AS VARCHAR), ' tasks for removed skills are open')
+            ELSE ''
+        END
+    ) AS why,
+    coalesce(j.skills_gone, '') AS skills_gone,
+    coalesce(j.skills_new, '') AS skills_new,
+    coalesce(j.skills_redefined, '') AS skills_redefined,
+    j.failures,
+    j.tasks,
+    CASE WHEN j.failures + j.tasks > 0 THEN 'critical' ELSE 'warning' END AS severity,
     'confirmed' AS confidence,
-    c.valid_from AS observed_at,
-    c.fact_before AS before_fact_id,
-    c.fact_id AS after_fact_id
-FROM changed AS c
-LEFT JOIN gone AS g ON c.agent = g.agent AND c.fact_id = g.fact_id
-LEFT JOIN new AS n ON c.agent = n.agent AND c.fact_id = n.fact_id
+    j.changes AS count,
+    j.valid_from AS observed_at,
+    j.first_seen,
+    j.last_seen,
+    j.last_before_fact_id AS before_fact_id,
+    j.fact_id AS after_fact_id,
+    j.failure_fact_ids,
+    j.open_task_fact_ids
+FROM judged AS j
+WHERE j.rank = 1

@@ -5,14 +5,14 @@
 -- by       = ["agent", "task_id"]
 -- entity   = ["agent", "task_id"]
 -- needs    = ["task_events.reason_class"]
--- summary  = "{task_id} ended {state}: the agent does not honour skill {skill_id}"
+-- summary  = "{task_id} ended {state}: the agent does not honour {asked_for}"
 -- suspect  = "client-cache"
 -- because  = "{why}"
 -- next     = "Make {client} fetch the card of {agent} again before it retries; compare the skills of the two generations"
 --
 -- ## What it finds
 -- A task that the agent accepted and then ended as failed or rejected, with a status message that refuses the skill or the mode. The call itself
--- succeeded, so nothing shows at the level of HTTP or JSON-RPC (record 000).
+-- succeeded, so nothing shows at the level of HTTP or JSON-RPC (record 000). Critical if the card that the caller held lists the skill, else a warning.
 -- ## Why it matters
 -- The caller negotiates from a card that is no longer true. Retries repeat the failure, and it is filed as a fault of the remote agent.
 -- ## First checks
@@ -50,9 +50,10 @@ judged AS (
         t.client,
         t.skill_id,
         t.created_fact_id,
-        c.basis,
-        c.held_lists,
-        c.held_fact_id
+        coalesce(c.basis, 'none') AS basis,
+        coalesce(c.held_lists, FALSE) AS held_lists,
+        coalesce(c.held_fact_id, '') AS held_fact_id,
+        CASE WHEN t.client = '' THEN 1 ELSE 0 END + CASE WHEN c.basis = 'anyone' THEN 1 ELSE 0 END AS steps_down
     FROM refused AS r
     INNER JOIN tasks AS t ON r.agent = t.agent AND r.task_id = t.task_id
     LEFT JOIN send_cards AS c ON t.agent = c.agent AND t.task_id = c.task_id AND t.skill_call_key = c.call_key
@@ -65,17 +66,22 @@ SELECT
     j.skill_id,
     j.reason_class,
     j.state,
-    CASE WHEN coalesce(j.held_lists, FALSE) THEN 'critical' ELSE 'warning' END AS severity,
     CASE
-        WHEN coalesce(j.basis, 'none') = 'client' AND j.client <> '' THEN 'confirmed'
-        WHEN coalesce(j.basis, 'none') = 'none' AND j.client <> '' THEN 'confirmed'
-        ELSE 'likely'
-    END AS confidence,
-    CASE WHEN coalesce(j.held_lists, TRUE) THEN 'client-cache' ELSE 'client' END AS suspect,
+        WHEN j.reason_class = 'unknown-skill' AND j.skill_id <> '' THEN concat('skill ', j.skill_id)
+        WHEN j.reason_class = 'unknown-skill' THEN 'the skill that was asked for'
+        WHEN j.skill_id <> '' THEN concat('the mode that was asked of skill ', j.skill_id)
+        ELSE 'the mode that was asked for'
+    END AS asked_for,
+    -- With neither the caller nor its own card known, only the failure is sure.
+    CASE WHEN j.held_lists AND j.steps_down < 2 THEN 'critical' ELSE 'warning' END AS severity,
+    CASE WHEN j.steps_down = 0 THEN 'confirmed' ELSE 'likely' END AS confidence,
+    CASE WHEN j.held_lists OR j.basis = 'none' OR j.skill_id = '' THEN 'client-cache' ELSE 'client' END AS suspect,
     CASE
-        WHEN j.held_lists THEN 'the card it acted on lists the skill that the agent refuses'
-        WHEN NOT j.held_lists THEN 'the card it held does not list the skill it asked for'
-        ELSE 'no card was seen before the call'
+        WHEN j.skill_id = '' THEN 'the request names no skill, so what the caller believed cannot be told'
+        WHEN j.basis = 'none' THEN 'no card was seen before the call'
+        WHEN j.held_lists AND j.basis = 'anyone' THEN 'the last card that anyone saw lists the skill; the caller itself was not seen looking'
+        WHEN j.held_lists THEN 'the card that the caller held lists the skill'
+        ELSE 'the card that the caller held does not list the skill it asked for'
     END AS why,
     j.refused_at AS observed_at,
     j.refusal_fact_id,

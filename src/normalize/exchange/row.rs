@@ -36,6 +36,7 @@ pub(crate) fn columns(
         task_id: first(&told.glimpse.task_id, &request_task_id),
         request_task_id,
         context_id: first(&told.glimpse.context_id, &asked.context_id),
+        request_context_id: asked.context_id.clone(),
         message_id: asked.message_id.clone(),
         reference_task_ids: asked.reference_task_ids.clone(),
         skill_id: asked.skill.id.clone(),
