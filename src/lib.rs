@@ -12,6 +12,8 @@
 
 pub mod instant;
 
+mod page;
+
 pub mod receive;
 
 pub mod decode;

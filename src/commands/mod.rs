@@ -4,17 +4,21 @@
 //! nothing itself.
 
 mod analyze;
+mod corpus;
 mod intake;
 mod progress;
 mod rules;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use crate::cli::{Cli, Command, Global, LogFormat};
 use crate::config::{Config, Overrides};
 use crate::publish::clean_lines;
 use crate::telemetry::{self, LogForm, Verbosity};
+
+/// Width of a page that is not shown on a terminal.
+const PAGE_WIDTH: usize = 100;
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +76,12 @@ fn start_log(global: &Global) {
 fn configure(global: &Global, given: Overrides) -> anyhow::Result<Config> {
     let given = Overrides { queries: global.queries.clone(), ..given };
     Ok(Config::load(global.config.as_deref(), given)?)
+}
+
+/// Width of a page on standard output.
+fn page_width() -> usize {
+    let terminal = io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
+    terminal.map_or(PAGE_WIDTH, |(width, _)| usize::from(width.0))
 }
 
 /// Prints a result. A reader that has seen enough (`| head`) is no failure.

@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::words::is_unseen;
 use crate::findings::{
     Evidence, Finding, Incident, Intake, RejectCount, Report, RuleCoverage, RuleFailure, Severity, SourceIntake,
-    Unjudged,
+    Verdict,
 };
 use crate::instant::Instant;
 
@@ -99,7 +99,12 @@ impl Summary {
     fn of(report: &Report) -> Self {
         let Intake { facts, .. } = report.intake;
         Self {
-            verdict: verdict(report),
+            verdict: match report.verdict() {
+                Verdict::Clean => "clean",
+                Verdict::Drift => "drift",
+                Verdict::Incomplete => "incomplete",
+                Verdict::Unjudged => "unjudged",
+            },
             as_of: report.as_of.map(Instant::to_rfc3339),
             critical: report.count(Severity::Critical),
             warning: report.count(Severity::Warning),
@@ -114,15 +119,6 @@ impl Summary {
             facts,
             rejects: report.intake.rejected(),
         }
-    }
-}
-
-fn verdict(report: &Report) -> &'static str {
-    match (report.unjudged(), report.worst()) {
-        (Some(Unjudged::NoFacts | Unjudged::AllBlind), _) => "unjudged",
-        (Some(Unjudged::RulesFailed), _) => "incomplete",
-        (None, Some(Severity::Critical | Severity::Warning)) => "drift",
-        (None, Some(Severity::Info) | None) => "clean",
     }
 }
 

@@ -3,15 +3,15 @@
 //! In: values. Out: text that is safe to print. Decides no layout.
 
 use std::borrow::Cow;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use chrono::{DateTime, NaiveDate, Utc};
 
 use crate::instant::Instant;
 
 /// `1 task`, `3 tasks`; irregular plurals are not needed.
-pub(super) fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+pub(super) fn count<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+    if number == N::from(1) { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// Counts of what there is any of: `3 tasks, 1 client`; empty when there is nothing.

@@ -16,7 +16,8 @@ use super::source::{Place, Section, Source};
 use super::{reach, shape, stack};
 use crate::tables::Facts;
 
-static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/queries");
+static RULES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/queries/rules");
+static VIEWS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/queries/views");
 
 /// Rules and views.
 #[derive(Debug, Clone)]
@@ -97,11 +98,12 @@ impl Corpus {
     /// When it does not hold together, which the tests of this crate rule out.
     pub fn embedded() -> Result<Self, CorpusError> {
         let mut files = Vec::new();
-        let mut dirs = vec![&EMBEDDED];
-        while let Some(dir) = dirs.pop() {
-            dirs.extend(dir.dirs());
+        let mut dirs = vec![("rules", &RULES), ("views", &VIEWS)];
+        while let Some((folder, dir)) = dirs.pop() {
+            dirs.extend(dir.dirs().map(|dir| (folder, dir)));
             files.extend(dir.files().map(|file| {
-                (Path::new("queries").join(file.path()), file.path().to_owned(), file.contents().to_owned())
+                let within = Path::new(folder).join(file.path());
+                (Path::new("queries").join(&within), within, file.contents().to_owned())
             }));
         }
         Self::read(files)

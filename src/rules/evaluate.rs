@@ -20,7 +20,7 @@ use super::plan::{self, QueryError};
 use super::problem::listed;
 use super::query::Query;
 use super::{generations, rows, stack};
-use crate::findings::{Finding, Generation};
+use crate::findings::{Finding, Generation, RuleFailure};
 
 /// Param values from outside, by rule or view, then by param.
 pub type Overrides = BTreeMap<String, Params>;
@@ -82,15 +82,6 @@ pub enum EngineError {
     /// The tables could not be set up.
     #[error("cannot set up the tables")]
     Tables(#[source] Box<DataFusionError>),
-}
-
-/// A rule or view that failed, in whole or in some rows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuleFailure {
-    /// Rule or view.
-    pub rule: String,
-    /// What happened.
-    pub message: String,
 }
 
 /// The rows of a stored view or of a rule.

@@ -33,10 +33,12 @@ mod generations;
 mod needs;
 mod rows;
 
+pub mod render;
+
 pub use as_of::{AsOf, select};
 pub use check::check;
 pub use corpus::{Corpus, CorpusError, Rule, View};
-pub use evaluate::{Engine, EngineError, Evaluation, Limits, Overrides, Rows, RuleFailure};
+pub use evaluate::{Engine, EngineError, Evaluation, Limits, Overrides, Rows};
 pub(crate) use evidence::{FactIndex, named as evidence_ids};
 pub use export::{ExportError, export};
 pub(crate) use generations::{VIEW as GENERATIONS, read as read_generations};
@@ -51,6 +53,8 @@ pub use problem::Problem;
 pub use query::Query;
 pub use source::{SECTIONS, Section};
 pub use template::Template;
+
+pub use crate::findings::RuleFailure;
 
 #[cfg(test)]
 mod tests;

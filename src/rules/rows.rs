@@ -13,6 +13,7 @@ use super::cell::Cell;
 use super::corpus::Rule;
 use super::evidence::{self, FactIndex};
 use super::header::Suspect;
+use super::render;
 use super::template::Template;
 use crate::findings::{Confidence, Evidence, Finding, Severity};
 use crate::instant::Instant;
@@ -131,7 +132,7 @@ impl Row<'_> {
             summary: fill(&header.summary),
             next_step: fill(&header.next),
             details: self.details(),
-            runbook: format!("queries/README.md#{}", self.rule.id),
+            runbook: render::link(&self.rule.id),
             evidence,
         })
     }
