@@ -101,7 +101,39 @@ pub struct FactsDelta {
     pub removed: BTreeSet<String>,
 }
 
+macro_rules! of_tasks {
+    ($facts:ident, $iter:ident, $reference:ident) => {
+        (std::iter::empty())
+            .chain($facts.exchanges.$iter().map(|row| $reference!(row)))
+            .chain($facts.task_events.$iter().map(|row| $reference!(row)))
+            .chain($facts.artifact_parts.$iter().map(|row| $reference!(row)))
+            .chain($facts.push_deliveries.$iter().map(|row| $reference!(row)))
+    };
+}
+
+macro_rules! shared {
+    ($row:ident) => {
+        ($row.own.task_id.as_str(), &$row.common)
+    };
+}
+
+macro_rules! exclusive {
+    ($row:ident) => {
+        ($row.own.task_id.as_str(), &mut $row.common)
+    };
+}
+
 impl Facts {
+    /// Task and common columns of the rows of every table that names a task; the task may be `''`.
+    pub fn of_tasks(&self) -> impl Iterator<Item = (&str, &Common)> {
+        of_tasks!(self, iter, shared)
+    }
+
+    /// As [`Facts::of_tasks`], to resolve identities in.
+    pub fn of_tasks_mut(&mut self) -> impl Iterator<Item = (&str, &mut Common)> {
+        of_tasks!(self, iter_mut, exclusive)
+    }
+
     /// Whether there are no rows at all.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
