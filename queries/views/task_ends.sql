@@ -8,7 +8,7 @@ WITH said AS (
     SELECT
         e.agent,
         e.task_id,
-        CASE WHEN e.origin = 'local' AND e.observer = 'client' THEN 'client' ELSE 'server' END AS speaker,
+        CASE WHEN e.origin = 'local' AND e.observer <> 'server' THEN 'client' ELSE 'server' END AS speaker,
         e.state,
         e.status_at,
         e.observed_at,

@@ -96,6 +96,7 @@ pub struct Aliases {
     services: Vec<String>,
     gateways: Vec<String>,
     records: Vec<String>,
+    evidence_paths: Vec<String>,
     dropped: Vec<String>,
     span_scopes: Vec<String>,
     quiet_exceptions: Vec<String>,
@@ -157,6 +158,7 @@ impl Aliases {
         self.services.append(&mut old.services);
         self.gateways.append(&mut old.gateways);
         self.records.append(&mut old.records);
+        self.evidence_paths.append(&mut old.evidence_paths);
         self.dropped.append(&mut old.dropped);
         self.span_scopes.append(&mut old.span_scopes);
         self.quiet_exceptions.append(&mut old.quiet_exceptions);
@@ -279,6 +281,12 @@ impl Aliases {
     pub fn is_webhook_path(&self, path: &str) -> bool {
         let path = path.to_ascii_lowercase();
         self.webhook_words.iter().any(|word| path.contains(word.as_str()))
+    }
+
+    /// Whether POSTs to a path are calls, by the look of it.
+    pub fn is_call_path(&self, path: &str) -> bool {
+        let names = path.split('/').any(|segment| self.evidence_paths.iter().any(|known| known == segment));
+        names && !self.is_webhook_path(path)
     }
 
     /// The reason that an exception's type or a code word stands for.

@@ -1,6 +1,6 @@
 //! A set of facts of all tables, keyed by `fact_id`.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
@@ -58,6 +58,11 @@ macro_rules! facts {
                 })*
             }
 
+            /// Keeps the rows whose common columns fit.
+            pub fn retain(&mut self, mut fits: impl FnMut(&Common) -> bool) {
+                $(self.$field.retain(|row| fits(&row.common));)*
+            }
+
             /// One batch a table.
             ///
             /// # Errors
@@ -84,6 +89,16 @@ facts! {
     push_deliveries: PushDeliveryRow, push_push_delivery;
     signing_keys: SigningKeyRow, push_signing_key;
     policy_changes: PolicyChangeRow, push_policy_change;
+}
+
+/// What became of a set of facts.
+#[derive(Debug, Clone, Default)]
+pub struct FactsDelta {
+    /// Facts that came, and those that changed in what is derived from other facts: agent, client, call. One that is there
+    /// already, unchanged, is no change.
+    pub added: Facts,
+    /// `fact_id`s of facts that went.
+    pub removed: BTreeSet<String>,
 }
 
 impl Facts {

@@ -144,6 +144,7 @@ impl Reader<'_> {
                 "types" => &mut aliases.evidence_types,
                 "gateways" => &mut aliases.gateways,
                 "records" => &mut aliases.records,
+                "paths" => &mut aliases.evidence_paths,
                 _ => return Err(self.wrong(&path, word.span().start, "no such list")),
             };
             *list = self.strings(&path, value)?;
@@ -237,6 +238,7 @@ impl Reader<'_> {
             "request-error" => Gives::RequestError,
             "task-failed" => Gives::TaskFailed,
             "version-mismatch" => Gives::VersionMismatch,
+            "call" => Gives::Call,
             "http-call" => Gives::HttpCall,
             _ => return Err(self.wrong(path, value.span().start, "no such kind of sentence")),
         })

@@ -16,6 +16,7 @@ pub enum Gives {
     RequestError,
     TaskFailed,
     VersionMismatch,
+    Call,
     HttpCall,
 }
 

@@ -162,7 +162,12 @@ impl<'a> View<'a> {
         // A captured A2A-Version header; watchers of cards and keys send it as well.
         let versioned = !self.said.protocol_version.is_empty() && http.is_some_and(|http| http.method == "POST");
         let by_path = self.path.as_ref().is_some_and(|path| !path.plain);
-        let evident = self.said.is_call() || versioned || self.sdk || by_path || http.is_some_and(Http::is_grpc);
+        let evident = self.said.is_call()
+            || versioned
+            || self.first.call_path
+            || self.sdk
+            || by_path
+            || http.is_some_and(Http::is_grpc);
         evident && !self.is_get_of_card()
     }
 

@@ -40,8 +40,9 @@ pub(super) struct Note {
 }
 
 impl Note {
-    pub(super) fn order(&self) -> ((Instant, &str, &str, &str), &str, &str) {
-        (self.seen.order(), &self.url, &self.task_id)
+    /// What orders notes and tells them apart.
+    pub(super) fn order(&self) -> impl Ord + '_ {
+        (self.seen.order(), &self.url, &self.task_id, self.status, self.failed)
     }
 }
 
@@ -73,7 +74,7 @@ impl<'a> Deliveries<'a> {
     pub(super) fn new(nodes: &'a [Node], context: &Context<'a>) -> Self {
         let answers = |node: &&Node| {
             let grpc = node.http().is_some_and(Http::is_grpc);
-            node.side == Side::Server && (node.sdk || node.statement.is_some() || grpc)
+            node.side == Side::Server && (node.sdk || node.statement.is_some() || grpc || node.call_path)
         };
         Self {
             nodes,

@@ -16,7 +16,7 @@ use super::delivery::Note;
 use super::failure::Failure;
 use super::node::Node;
 use super::row::{Seen, first, service_ref};
-use super::sentence::{ErrorNote, HttpNote};
+use super::sentence::{CallNote, ErrorNote, HttpNote};
 use super::statement::Statement;
 use super::{Context, Telemetry, body, own_event};
 
@@ -153,6 +153,7 @@ impl Reader<'_> {
             }),
             Gives::RequestError | Gives::VersionMismatch => notes.errors.push(self.error(said)),
             Gives::TaskFailed => self.task_failed(said, facts),
+            Gives::Call => notes.calls.extend(self.call(said)),
             Gives::HttpCall => notes.http.push(HttpNote {
                 seen: self.seen.clone(),
                 method: said.group("method").unwrap_or_default().to_owned(),
@@ -202,6 +203,12 @@ impl Reader<'_> {
             failure,
             used: false,
         }
+    }
+
+    fn call(&self, said: &Said<'_>) -> Option<CallNote> {
+        let failure = Some(self.failure(said)).filter(|failure| *failure != Failure::default());
+        let statement = Statement::read(self.context.aliases, &self.carrier)?;
+        Some(CallNote { seen: self.seen.clone(), url: bare_url(&self.text(Key::Url)), statement, failure })
     }
 
     fn card(&self, url: &str, body: Option<Value>, http_status: Option<u16>, facts: &mut Facts) {

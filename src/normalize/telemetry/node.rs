@@ -47,6 +47,8 @@ pub(super) struct Node {
     pub(super) sdk_error: bool,
     /// The binding that its name stands for.
     pub(super) sdk_binding: &'static str,
+    /// It is a POST to a path that looks like that of A2A calls.
+    pub(super) call_path: bool,
     /// POSTs inside are deliveries to webhooks.
     pub(super) delivers: bool,
     pub(super) failure: Option<Box<Failure>>,
@@ -89,6 +91,7 @@ impl Node {
             parent: span.parent_span_id.clone(),
             ended: span.ended_at,
             side,
+            call_path: wire.as_ref().is_some_and(|wire| wire.method == "POST" && aliases.is_call_path(&wire.path)),
             server: if statement.is_some() { http::server(aliases, &carrier) } else { String::new() },
             wire: wire.map(Box::new),
             statement: statement.map(Box::new),
@@ -123,6 +126,7 @@ impl Node {
             sdk_operation: String::new(),
             sdk_error: false,
             sdk_binding: "",
+            call_path: false,
             delivers: false,
             failure: failure.map(Box::new),
         }

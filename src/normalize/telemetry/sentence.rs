@@ -13,6 +13,7 @@ use super::delivery::Note;
 use super::failure::{Circumstances, Failure};
 use super::node::{Node, Side};
 use super::row::{Seen, call_id, service_ref};
+use super::statement::Statement;
 
 /// A log line and the end of its call are this close; exporters and clocks of one process add little.
 pub(super) const CLOSE_NANOS: i64 = 1_000_000_000;
@@ -30,6 +31,8 @@ pub(super) struct Notes {
     pub(super) receipts: Vec<Note>,
     /// Calls that a server refused.
     pub(super) errors: Vec<ErrorNote>,
+    /// Calls that an SDK mentioned.
+    pub(super) calls: Vec<CallNote>,
     /// Calls that an HTTP client logged.
     pub(super) http: Vec<HttpNote>,
     /// Cards that a resolver logged.
@@ -58,6 +61,16 @@ impl ErrorNote {
             }
         }
     }
+}
+
+/// A call that an SDK mentioned.
+#[derive(Debug, Clone)]
+pub(super) struct CallNote {
+    pub(super) seen: Seen,
+    /// The agent's url, where a client names it.
+    pub(super) url: String,
+    pub(super) statement: Statement,
+    pub(super) failure: Option<Failure>,
 }
 
 /// A call that an HTTP client logged.
@@ -129,8 +142,46 @@ impl Notes {
 
 /// Adds rows for what no span explained.
 pub(super) fn facts(nodes: &[Node], notes: &Notes, facts: &mut Facts) {
+    mentioned_calls(notes, facts);
     unexplained_errors(notes, facts);
     card_lines(nodes, notes, facts);
+}
+
+/// Calls that an SDK's log mentions in passing. That is the least there is to know, so it counts only where nothing else
+/// tells of calls.
+fn mentioned_calls(notes: &Notes, facts: &mut Facts) {
+    if !facts.exchanges.is_empty() {
+        return;
+    }
+    for call in &notes.calls {
+        let said = &call.statement;
+        let Some(operation) = said.operation() else { continue };
+        let is_client = !call.url.is_empty();
+        let mut common = call.seen.of_record(if is_client { Observer::Client } else { Observer::Server });
+        common.agent_ref = if is_client { call.url.clone() } else { service_ref(&call.seen.service) };
+        common.client_ref = if is_client { call.seen.service.clone() } else { String::new() };
+        let around =
+            Circumstances { status: None, method: &said.operation_raw, operation: Some(operation), dialect: None };
+        let failure = call.failure.as_ref();
+        facts.push_exchange(ExchangeRow {
+            common,
+            own: ExchangeColumns {
+                operation: operation.as_str().to_owned(),
+                operation_raw: said.operation_raw.clone(),
+                rpc_id: said.rpc_id.clone(),
+                request_task_id: said.task_id.clone(),
+                task_id: said.task_id.clone(),
+                context_id: said.context_id.clone(),
+                message_id: said.message_id.clone(),
+                error_code: failure.and_then(|failure| failure.code),
+                error_reason: failure.map(|failure| failure.canonical_reason(None)).unwrap_or_default(),
+                error_text_class: failure.map(|failure| failure.class.clone()).unwrap_or_default(),
+                outcome: failure.map(|failure| failure.outcome(&around)).unwrap_or_default().to_owned(),
+                streaming: said.streaming,
+                ..ExchangeColumns::default()
+            },
+        });
+    }
 }
 
 /// Refused calls that only a log tells of: lines of one trace close together are one call.

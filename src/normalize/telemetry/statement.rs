@@ -45,7 +45,7 @@ impl Statement {
         let text = |key| aliases.text(key, carrier).unwrap_or_default();
         let observer = aliases.find(Key::Observer, carrier, |value| Observer::parse(value.as_str()?));
         let statement = Self {
-            operation_raw: text(Key::Operation),
+            operation_raw: unquoted(text(Key::Operation)),
             rpc_id: text(Key::RpcId),
             message_id: text(Key::MessageId),
             task_id: unquoted(text(Key::TaskId)),

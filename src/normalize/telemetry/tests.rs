@@ -142,6 +142,8 @@ fn traces_alone_show_the_storms() {
         (&V03[..2], 10, 20),
         (&V02[..1], 1, 1),
         (&RUST[..1], 6, 8),
+        // Generic instrumentation alone: the a2a-js SDK has no spans.
+        (&["a2a-js-1.3.0/js.traces.otlp.jsonl"][..], 0, 12),
         (&["a2a-python-1.3.0/oldsemconv.traces.otlp.jsonl"][..], 0, 18),
         (&["a2a-python-1.3.0/headers.traces.otlp.jsonl"][..], 0, 9),
     ] {
@@ -550,6 +552,36 @@ fn every_call_in_a_record_of_kong_is_a_row() {
         facts.task_events.iter().map(|row| (row.own.task_id.as_str(), row.own.state.as_str())).collect();
     assert_eq!(states.iter().collect::<BTreeSet<_>>(), BTreeSet::from([&("t-1", "completed"), &("t-2", "working")]));
     assert_eq!(facts.exchanges.len(), 2);
+}
+
+/// Lines of js.console.cri.log, without their frame.
+#[test]
+fn console_lines_of_the_js_sdk_are_deliveries() {
+    let task = "c98bc5c8-48f6-4321-b839-3400d03e007b";
+    let sent = format!("Push notification sent for task_id={task} to URL: http://127.0.0.1:51002/hooks/a2a");
+    let failed = format!(
+        "Error sending push notification for task_id={task} to URL: http://127.0.0.1:51002/hooks/a2a. Error: Error: HTTP 401: Unauthorized"
+    );
+    let facts = logs(vec![log("", "", json!(sent), json!({})), log("", "", json!(failed), json!({}))]);
+    let rows: BTreeSet<_> = facts
+        .push_deliveries
+        .iter()
+        .map(|row| {
+            (row.own.task_id.as_str(), row.own.url.as_str(), row.own.http_status, row.own.failure_class.as_str())
+        })
+        .collect();
+    let url = "http://127.0.0.1:51002/hooks/a2a";
+    assert_eq!(rows, BTreeSet::from([(task, url, None, ""), (task, url, Some(401), "auth")]));
+}
+
+/// 27 send, 3 get, 4 cancel and 2 resubscribe lines (counted with Python); the spans say it better.
+#[test]
+fn calls_that_a_log_only_mentions_count_where_nothing_else_tells_of_calls() {
+    let alone = facts(&RUST[1..]);
+    assert_eq!(alone.exchanges.len(), 36);
+    let task = "49251ccb-9321-4996-bacf-dd0dc2f183f4";
+    assert!(alone.exchanges.iter().any(|row| row.own.operation == "CancelTask" && row.own.request_task_id == task));
+    assert_eq!(facts(&RUST).exchanges.len(), facts(&RUST[..1]).exchanges.len());
 }
 
 #[test]
