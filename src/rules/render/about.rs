@@ -53,6 +53,13 @@ pub(super) fn view(view: &View) -> Vec<About> {
     lines
 }
 
+/// What to do next, as a sentence without its full stop; a rule whose rows each say it has no words for it here.
+pub(super) fn next(rule: &Rule) -> &str {
+    let next = rule.header.next.as_str();
+    let is_of_row = rule.header.next.columns().eq([next.trim_matches(['{', '}'])]);
+    if is_of_row { "what the finding says" } else { next.trim_end_matches('.') }
+}
+
 fn thresholds(params: &Params) -> Option<About> {
     let values: Vec<String> = params.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     (!values.is_empty()).then(|| code("thresholds", values))

@@ -67,7 +67,7 @@ fn runbook(rule: &Rule, corpus: &Corpus) -> String {
     for section in &rule.runbook {
         text.push_str(&self::section(section, &rule.id, corpus));
         if section.heading == BEFORE_NEXT {
-            text.push_str(&format!("\nNext: {}.\n", plain(rule.header.next.as_str()).trim_end_matches('.')));
+            text.push_str(&format!("\nNext: {}.\n", plain(about::next(rule))));
         }
     }
     text

@@ -38,7 +38,7 @@ pub fn show(rule: &Rule, width: usize) -> String {
         };
         page.labelled(2, labels, DIM, line.label, &text);
     }
-    page.labelled(2, labels, DIM, "next", rule.header.next.as_str());
+    page.labelled(2, labels, DIM, "next", about::next(rule));
     page.labelled(2, labels, DIM, "file", &rule.path.display().to_string());
     for section in &rule.runbook {
         page.gap();

@@ -114,7 +114,11 @@ fn a_rule_that_a_runbook_names_exists() {
         let code_or_words = |section: &Section| {
             section.body.split('`').step_by(2).flat_map(|t| t.split(word)).map(str::to_owned).collect::<Vec<_>>()
         };
-        let named = rule.runbook.iter().flat_map(code_or_words).filter(|name| name.contains('_'));
+        let named = rule
+            .runbook
+            .iter()
+            .flat_map(code_or_words)
+            .filter(|name| name.contains('_') && name == &name.to_lowercase());
         let unknown =
             named.filter(|name| corpus.rule(name).is_none() && corpus.view(name).is_none() && !columns.contains(name));
         unknown.map(|name| format!("the runbook names `{name}`, which is no rule, view, table or column")).collect()
