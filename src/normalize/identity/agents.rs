@@ -28,16 +28,14 @@ pub(super) fn resolve(facts: &mut Facts, aliases: &BTreeMap<String, String>) {
     }
     let calls = Shared::by(facts, call_key);
     let traces = Shared::by(facts, |common| common.trace_id.clone());
-    let services = services(facts, &calls, &traces, &by_task(facts, is_place));
+    let names = names(facts, &calls, &traces, &by_task(facts, is_place));
     for common in facts.commons_mut().filter(|common| !is_place(common)) {
-        let service = common.agent_ref.strip_prefix("service:");
+        let name = loose_name(common);
         let found = calls
             .only(&call_key(common))
             .or_else(|| traces.only(&common.trace_id))
-            .or_else(|| service.and_then(|name| services.get(name)).cloned());
-        if common.agent.is_empty() || service.is_some() {
-            common.agent = found.or_else(|| service.map(|name| alias(aliases, name))).unwrap_or_default();
-        }
+            .or_else(|| name.and_then(|_| names.get(&common.agent_ref)).cloned());
+        common.agent = found.or_else(|| name.map(|name| alias(aliases, name))).unwrap_or_default();
     }
     give_by_task(facts);
 }
@@ -51,9 +49,14 @@ fn call_key(common: &Common) -> String {
     }
 }
 
-/// Whether the record itself says at which place the agent answers, or calls it by a name of its own.
+/// Whether the record itself says at which place the agent answers, or gives a name that only one card bears.
 fn is_place(common: &Common) -> bool {
-    !common.agent_ref.is_empty() && !common.agent_ref.starts_with("service:") && !common.agent.is_empty()
+    !common.agent_ref.is_empty() && !common.agent.is_empty()
+}
+
+/// A name that says nothing of a place: of a service, or of a card that was not seen.
+fn loose_name(common: &Common) -> Option<&str> {
+    common.agent_ref.strip_prefix("service:").or_else(|| common.agent_ref.strip_prefix("name:"))
 }
 
 fn alias(aliases: &BTreeMap<String, String>, name: &str) -> String {
@@ -135,7 +138,7 @@ impl Directory {
         if let Some(name) = reference.strip_prefix("name:") {
             let bearers = self.names.get(name).filter(|roots| roots.len() == 1);
             let label = bearers.and_then(|roots| roots.first()).and_then(|root| self.labels.get(root));
-            return label.cloned().unwrap_or_else(|| alias(aliases, name));
+            return label.cloned().unwrap_or_default();
         }
         let Some(site) = Site::parse(reference) else { return alias(aliases, reference) };
         let site = site.card_base();
@@ -202,12 +205,12 @@ impl Shared {
     }
 }
 
-/// Service names whose calls, traces and tasks all lead to one agent.
-fn services(facts: &Facts, calls: &Shared, traces: &Shared, tasks: &Shared) -> BTreeMap<String, String> {
+/// Names, as records give them, whose calls, traces and tasks all lead to one agent.
+fn names(facts: &Facts, calls: &Shared, traces: &Shared, tasks: &Shared) -> BTreeMap<String, String> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut see = |common: &Common, agent: Option<String>| {
-        if let (Some(service), Some(agent)) = (common.agent_ref.strip_prefix("service:"), agent) {
-            found.entry(service.to_owned()).or_default().insert(agent);
+        if let (false, Some(_), Some(agent)) = (is_place(common), loose_name(common), agent) {
+            found.entry(common.agent_ref.clone()).or_default().insert(agent);
         }
     };
     for common in facts.commons() {
