@@ -3,7 +3,7 @@
 -- params = { silence = "1 hour" }
 -- marks  = { card_moves = { on = ["agent"] } }
 --
--- `is_known`: the task's last call before the change went to that endpoint; else nobody saw where it went. A task without an end that nobody spoke
+-- `is_known`: the task's last call before the change went to that endpoint, or below it; else nobody saw where it went. A task without an end that nobody spoke
 -- of for `silence` before the change, nor after it, is abandoned rather than open.
 
 WITH crossed AS (
@@ -62,5 +62,6 @@ FROM crossed AS c
 LEFT JOIN called AS k
     ON c.agent = k.agent AND c.task_id = k.task_id AND c.endpoint = k.endpoint AND c.after_fact_id = k.after_fact_id AND k.nth_last = 1
 WHERE
-    k.fact_id IS NULL OR k.called_at = c.endpoint OR starts_with(k.called_at, concat(c.endpoint, '/'))
+    k.fact_id IS NULL OR k.called_at = c.endpoint
+    OR (split_part(c.endpoint, '/', 4) <> '' AND starts_with(k.called_at, concat(c.endpoint, '/')))
     OR (starts_with(k.called_at, '//') AND k.called_at = regexp_replace(c.endpoint, '^([a-z]+:)?(//)?([^/]*).*$', '//\3'))

@@ -19,7 +19,7 @@
 -- ## First checks
 -- 1. Read the task once more. Still gone?
 -- 2. Compare the two generations of the card: is the skill that made the artifact gone?
--- 3. Look for a retention job that ran then.
+-- 3. Look in the agent's log for a retention job that ran then.
 -- ## When it is wrong
 -- When a retention period ended by chance after a change of the card.
 -- ## What it cannot see

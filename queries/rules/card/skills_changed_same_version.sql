@@ -177,7 +177,7 @@ running AS (
     WHERE x.ended_at IS NULL
 ),
 
-still_open AS (
+still_running AS (
     SELECT
         r.agent,
         r.after_fact_id,
@@ -219,7 +219,7 @@ judged AS (
     FROM changed AS c
     LEFT JOIN described AS d ON c.agent = d.agent AND c.fact_id = d.fact_id
     LEFT JOIN failed AS f ON c.agent = f.agent AND c.fact_id = f.fact_id
-    LEFT JOIN still_open AS o ON c.agent = o.agent AND c.fact_id = o.after_fact_id
+    LEFT JOIN still_running AS o ON c.agent = o.agent AND c.fact_id = o.after_fact_id
 )
 
 SELECT

@@ -114,6 +114,25 @@ fn a_service_is_the_agent_that_its_calls_reach() {
 }
 
 #[test]
+fn a_card_name_whose_card_was_not_seen_is_the_agent_that_its_calls_reach() {
+    let mut facts = Facts::default();
+    call("//h:1", |common, _| common.call_id = "span:s1".to_owned(), &mut facts);
+    call("name:Summary Agent", |common, _| common.call_id = "span:s1".to_owned(), &mut facts);
+    call("name:Summary Agent", |_, _| {}, &mut facts);
+    call("name:Lonely", |_, _| {}, &mut facts);
+    assert_eq!(agents(&mut facts), ["h:1", "h:1", "h:1", "Lonely"]);
+}
+
+#[test]
+fn a_service_whose_tasks_are_an_agents_is_that_agent() {
+    let mut facts = Facts::default();
+    call("http://h:1/a2a", |_, own| own.task_id = "k1".to_owned(), &mut facts);
+    call("service:summary", |_, own| own.task_id = "k1".to_owned(), &mut facts);
+    call("", |_, own| own.task_id = "k1".to_owned(), &mut facts);
+    assert_eq!(agents(&mut facts), ["h:1", "h:1", "h:1"]);
+}
+
+#[test]
 fn a_configured_name_wins_for_every_place_of_the_agent() {
     let mut facts = Facts::default();
     card("http://h:1/.well-known/agent-card.json", "A", &["http://h:2/a2a"], &mut facts);

@@ -339,20 +339,24 @@ impl Taped {
             });
         }
         for taped in by_task.values_mut() {
+            // The same delivery read twice is one.
             taped.sort();
+            taped.dedup();
         }
         Self { by_task }
     }
 
-    /// The call that a sentence is about: the last that began before it.
+    /// The call that a sentence is about: the last that began before it, else the first just after.
     fn call_of(&mut self, note: &Note) -> String {
         let key = (note.task_id.clone(), note.seen.trace_id.clone());
         let Some(taped) = self.by_task.get_mut(&key) else { return String::new() };
-        let end = taped.partition_point(|taped| taped.at.0 <= note.seen.at.0.saturating_add(SLACK_NANOS));
-        let mut before = taped.iter_mut().take(end).rev().take(MAX_NEIGHBOURS);
-        let Some(found) = before.find(|taped| !taped.given && is_same_hook(&taped.url, &note.url)) else {
-            return String::new();
-        };
+        let fits = |taped: &TapedDelivery| !taped.given && is_same_hook(&taped.url, &note.url);
+        let began = taped.partition_point(|taped| taped.at <= note.seen.at);
+        let before = (0..began).rev().take(MAX_NEIGHBOURS).find(|&i| taped.get(i).is_some_and(fits));
+        // The tape's clock may be a little behind the log's.
+        let latest = note.seen.at.0.saturating_add(SLACK_NANOS);
+        let after = || (began..taped.len()).find(|&i| taped.get(i).is_some_and(|t| t.at.0 <= latest && fits(t)));
+        let Some(found) = before.or_else(after).and_then(|i| taped.get_mut(i)) else { return String::new() };
         found.given = true;
         found.call_id.clone()
     }

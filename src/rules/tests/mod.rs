@@ -3,6 +3,8 @@
 mod checks;
 mod corpus;
 mod engine;
+mod render;
+mod texts;
 
 use std::fs;
 use std::path::Path;

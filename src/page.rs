@@ -13,35 +13,50 @@ const NARROWEST: usize = 40;
 const WIDEST: usize = 160;
 
 /// A page being filled.
-pub(super) struct Page {
+pub(crate) struct Page {
     width: usize,
     text: String,
 }
 
 impl Page {
-    pub(super) fn new(width: usize) -> Self {
+    pub(crate) fn new(width: usize) -> Self {
         Self { width: width.clamp(NARROWEST, WIDEST), text: String::new() }
     }
 
     /// An empty line, unless there is one.
-    pub(super) fn gap(&mut self) {
+    pub(crate) fn gap(&mut self) {
         if !self.text.is_empty() && !self.text.ends_with("\n\n") {
             self.text.push('\n');
         }
     }
 
     /// A paragraph, flush.
-    pub(super) fn paragraph(&mut self, indent: usize, text: &str) {
+    pub(crate) fn paragraph(&mut self, indent: usize, text: &str) {
         self.wrapped(&" ".repeat(indent), &" ".repeat(indent), text);
     }
 
     /// An entry of a list, continued two further in.
-    pub(super) fn text(&mut self, indent: usize, text: &str) {
+    pub(crate) fn text(&mut self, indent: usize, text: &str) {
         self.wrapped(&" ".repeat(indent), &" ".repeat(indent + 2), text);
     }
 
+    /// An entry behind a marker such as `-` or `2.`, continued under its own text.
+    pub(crate) fn entry(&mut self, indent: usize, marker: &str, text: &str) {
+        let first = format!("{}{marker} ", " ".repeat(indent));
+        self.wrapped(&first, &" ".repeat(first.len()), text);
+    }
+
+    /// Lines as they are, however long.
+    pub(crate) fn verbatim(&mut self, indent: usize, text: &str) {
+        for line in text.lines() {
+            let line = format!("{}{line}", " ".repeat(indent));
+            self.text.push_str(line.trim_end());
+            self.text.push('\n');
+        }
+    }
+
     /// A word in a style of its own and text after it, continued two further in.
-    pub(super) fn item(&mut self, indent: usize, style: Style, word: &str, text: &str) {
+    pub(crate) fn item(&mut self, indent: usize, style: Style, word: &str, text: &str) {
         let painted = if word.is_empty() {
             format!("{style}{text}{style:#}")
         } else if text.is_empty() {
@@ -53,14 +68,14 @@ impl Page {
     }
 
     /// Text behind a label in a column of its own, continued in its own column.
-    pub(super) fn labelled(&mut self, indent: usize, label_width: usize, style: Style, label: &str, text: &str) {
+    pub(crate) fn labelled(&mut self, indent: usize, label_width: usize, style: Style, label: &str, text: &str) {
         let padding = " ".repeat(label_width.saturating_sub(display_width(label)) + 2);
         let first = format!("{}{style}{label}{style:#}{padding}", " ".repeat(indent));
         self.wrapped(&first, &" ".repeat(indent + label_width + 2), text);
     }
 
     /// The page as text that ends with a line break.
-    pub(super) fn finish(self) -> String {
+    pub(crate) fn finish(self) -> String {
         self.text
     }
 
