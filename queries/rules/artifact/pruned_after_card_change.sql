@@ -118,7 +118,7 @@ changes AS (
         g.task_id,
         g.artifact_id,
         c.fact_id AS after_card_fact_id,
-        c.fact_before AS before_card_fact_id,
+        c.last_before_fact_id AS before_card_fact_id,
         c.valid_from AS changed_at,
         row_number() OVER (
             PARTITION BY g.agent, g.task_id, g.artifact_id ORDER BY c.valid_from DESC NULLS LAST, c.fact_id
@@ -126,7 +126,7 @@ changes AS (
     FROM gone AS g
     INNER JOIN first_missed AS m ON g.agent = m.agent AND g.task_id = m.task_id AND g.artifact_id = m.artifact_id
     INNER JOIN card_generations AS c ON g.agent = c.agent AND c.valid_from > g.last_at AND c.valid_from <= m.missed_at
-    WHERE c.contract_before IS NOT NULL
+    WHERE c.fact_before IS NOT NULL
 ),
 
 had AS (
