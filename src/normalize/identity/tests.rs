@@ -114,9 +114,9 @@ fn a_service_is_the_agent_that_its_calls_reach() {
 }
 
 #[test]
-fn a_card_name_whose_card_was_not_seen_is_the_agent_that_its_calls_reach() {
+fn an_agent_that_calls_itself_by_name_is_the_one_that_its_calls_reach() {
     let mut facts = Facts::default();
-    call("//h:1", |common, _| common.call_id = "span:s1".to_owned(), &mut facts);
+    call("//h:1", |common, _| common.span_id = "s1".to_owned(), &mut facts);
     call("name:Summary Agent", |common, _| common.call_id = "span:s1".to_owned(), &mut facts);
     call("name:Summary Agent", |_, _| {}, &mut facts);
     call("name:Lonely", |_, _| {}, &mut facts);
@@ -124,12 +124,22 @@ fn a_card_name_whose_card_was_not_seen_is_the_agent_that_its_calls_reach() {
 }
 
 #[test]
-fn a_service_whose_tasks_are_an_agents_is_that_agent() {
+fn an_agent_is_not_the_one_that_it_calls_in_the_same_trace() {
     let mut facts = Facts::default();
-    call("http://h:1/a2a", |_, own| own.task_id = "k1".to_owned(), &mut facts);
-    call("service:summary", |_, own| own.task_id = "k1".to_owned(), &mut facts);
-    call("", |_, own| own.task_id = "k1".to_owned(), &mut facts);
-    assert_eq!(agents(&mut facts), ["h:1", "h:1", "h:1"]);
+    call("name:Caller", |common, _| common.trace_id = "t1".to_owned(), &mut facts);
+    call("http://h:1/a2a", |common, _| common.trace_id = "t1".to_owned(), &mut facts);
+    assert_eq!(agents(&mut facts), ["Caller", "h:1"]);
+}
+
+#[test]
+fn a_service_bears_the_name_of_its_card_as_services_are_spelled() {
+    let mut facts = Facts::default();
+    card("http://h:1/.well-known/agent-card.json", "Summary Agent", &[], &mut facts);
+    call("service:summary-agent", |_, _| {}, &mut facts);
+    call("service:summary", |_, _| {}, &mut facts);
+    assert_eq!(agents(&mut facts), ["h:1", "summary"]);
+    card("http://h:2/.well-known/agent-card.json", "summary agent", &[], &mut facts);
+    assert_eq!(agents(&mut facts)[0], "summary-agent");
 }
 
 #[test]
