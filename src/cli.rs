@@ -94,7 +94,7 @@ pub struct Analyze {
     /// Files, folders, globs, or `-` for standard input. Formats are recognised by content: HTTP exchanges as NDJSON, HAR,
     /// OTLP traces and logs (protobuf, JSON), JSON logs, agent cards; gzip and zstd
     #[arg(value_name = "PATH", required_unless_present = "print_schema")]
-    pub paths: Vec<String>,
+    pub paths: Vec<PathBuf>,
     /// Form of the result [default: table]
     #[arg(long, value_name = "FORM", env = "A2A_DRIFT_FORMAT", hide_env_values = true)]
     pub format: Option<Format>,

@@ -24,6 +24,8 @@ pub mod tables;
 
 pub mod rules;
 
+pub mod live;
+
 pub mod findings;
 
 pub mod publish;

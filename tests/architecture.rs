@@ -18,6 +18,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("normalize", &["decode", "tables", "instant"]),
     ("tables", &["instant"]),
     ("rules", &["tables", "findings", "instant", "page"]),
+    ("live", &["rules", "tables", "findings", "instant"]),
     ("findings", &["instant"]),
     ("publish", &["findings", "instant", "page"]),
     ("config", &["findings", "instant"]),

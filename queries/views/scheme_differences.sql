@@ -38,7 +38,7 @@ SELECT
     c.token_present,
     c.failure_class,
     c.http_status,
-    min(c.asked) AS asked,
+    string_agg(DISTINCT c.asked, ' or ' ORDER BY c.asked) AS asked,
     c.observed_at,
     c.fact_id,
     min(c.config_fact_id) AS config_fact_id

@@ -19,7 +19,9 @@ WITH named AS (
         c.fact_id
     FROM calls AS c
     WHERE
-        c.task_id <> '' AND c.request_task_id = c.task_id
+        c.task_id <> ''
+        -- A refusal makes no task, so that the one it is about was named by the caller, where only a span tells of it.
+        AND (c.request_task_id = c.task_id OR c.outcome NOT IN ('ok', 'agent-error', 'transport'))
         AND c.operation IN ('SendMessage', 'SendStreamingMessage')
 ),
 

@@ -21,7 +21,7 @@ use crate::normalize::identity::{self, IdentitySettings};
 use crate::normalize::patterns::Patterns;
 use crate::normalize::{Normalizer, NormalizerSettings};
 use crate::publish::table::Detail;
-use crate::publish::{diagnosis, json, table};
+use crate::publish::{clean, diagnosis, json, table};
 use crate::receive::{self, Input};
 use crate::rules::{self, AsOf, Engine};
 use crate::tables::Facts;
@@ -72,14 +72,18 @@ fn gather(inputs: &[Input], config: &Config, progress: &Progress) -> anyhow::Res
     let mut normalizer = Normalizer::new(vocabulary(config)?);
     let mut account = Account::default();
     for input in inputs {
-        progress.doing(format!("reading {}", input.name));
-        tracing::info!(source = %input.name, bytes = input.bytes_on_disk, "reading");
-        let reader = match config.limits.max_inflated_bytes {
-            Some(most) => input.open_limited(most)?,
-            None => input.open()?,
-        };
+        let name = clean(&input.name);
+        progress.doing(format!("reading {name}"));
+        tracing::info!(source = %name, bytes = input.bytes_on_disk, "reading");
         let mut sink = Gathering::of(&input.name, &config.observers, &mut normalizer, &mut account);
-        decode::decode_with(&input.name, reader, &limits, &keys, &mut sink);
+        let opened = match config.limits.max_inflated_bytes {
+            Some(most) => input.open_limited(most),
+            None => input.open(),
+        };
+        match opened {
+            Ok(reader) => decode::decode_with(&input.name, reader, &limits, &keys, &mut sink),
+            Err(refusal) => sink.unreadable(&input.name, &refusal),
+        }
     }
     let mut facts = normalizer.finish().facts;
     identity::resolve(&mut facts, &identities(config));

@@ -14,6 +14,7 @@ use std::process::ExitCode;
 
 use crate::cli::{Cli, Command, Global, LogFormat};
 use crate::config::{Config, Overrides};
+use crate::publish::clean_lines;
 use crate::telemetry::{self, LogForm, Verbosity};
 
 /// Width of a page that is not shown on a terminal.
@@ -94,7 +95,7 @@ fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Says something beside the result. There is nobody left to tell when that fails.
+/// Says something beside the result; names of files in it are anybody's. There is nobody left to tell when that fails.
 fn say(text: &str) {
-    _ = anstream::stderr().lock().write_all(format!("a2a-drift: {text}").as_bytes());
+    _ = anstream::stderr().lock().write_all(format!("a2a-drift: {}", clean_lines(text)).as_bytes());
 }

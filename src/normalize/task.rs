@@ -11,7 +11,7 @@ use super::patterns::Patterns;
 use super::protocol::payload::Payload;
 use super::protocol::state;
 use crate::instant::Instant;
-use crate::tables::{Common, Facts, TaskEventColumns, TaskEventRow};
+use crate::tables::{Common, Facts, TaskEventColumns, TaskEventRow, bounded};
 
 /// Where and how something about a task was seen.
 pub(crate) struct Sighting<'a> {
@@ -20,6 +20,7 @@ pub(crate) struct Sighting<'a> {
     /// `reply`, `stream`, `push`, `poll`.
     pub(crate) origin: &'static str,
     pub(crate) operation: &'a str,
+    /// Skill asked for in the same exchange; a whole task without one is looked through for it.
     pub(crate) skill_id: &'a str,
     pub(crate) server_address: &'a str,
     /// Position within the stream.
@@ -65,6 +66,8 @@ pub(crate) fn rows(payload: Payload<'_>, seen: &Sighting<'_>, facts: &mut Facts)
 }
 
 fn whole_task(task: &Value, seen: &Sighting<'_>, facts: &mut Facts) -> Glimpse {
+    let asked = if seen.skill_id.is_empty() { skill_in_history(task, seen.patterns) } else { seen.skill_id.to_owned() };
+    let seen = &Sighting { common: seen.common.clone(), skill_id: &asked, ..*seen };
     let glimpse = glimpse(task, &["id", "taskId"]);
     let listed = json::list(task, &["artifacts"]);
     let count = match listed {
@@ -77,9 +80,17 @@ fn whole_task(task: &Value, seen: &Sighting<'_>, facts: &mut Facts) -> Glimpse {
     glimpse
 }
 
+/// The skill that the first message of the caller named, for tasks whose making was not seen.
+fn skill_in_history(task: &Value, patterns: &Patterns) -> String {
+    let messages = json::list(task, &["history"]).map(Vec::as_slice).unwrap_or_default();
+    let is_callers = |message: &&Value| json::text(message, &["role"]).to_ascii_lowercase().ends_with("user");
+    let named = messages.iter().filter(is_callers).map(|message| patterns.skill(&Value::Null, message).id);
+    named.into_iter().find(|id| !id.is_empty()).unwrap_or_default()
+}
+
 fn glimpse(object: &Value, id_names: &[&str]) -> Glimpse {
     let task_id = id_names.iter().map(|name| json::id(object.get(name))).find(|id| !id.is_empty()).unwrap_or_default();
-    let context_id = json::text(object, &["contextId", "context_id", "sessionId"]).to_owned();
+    let context_id = bounded(json::text(object, &["contextId", "context_id", "sessionId"])).into_owned();
     let state = raw_state(object).map(state::canonical).unwrap_or_default();
     Glimpse { task_id, context_id, state }
 }
@@ -196,6 +207,34 @@ mod tests {
         for generation in [json!(7), json!("7")] {
             let task = json!({"id": "t", "contextId": "c", "generation": generation, "status": {"state": "TASK_STATE_WORKING"}});
             assert_eq!(seen(&task, true).0.task_events[0].own.generation, Some(7));
+        }
+    }
+
+    #[test]
+    fn a_whole_task_names_the_skill_that_its_first_message_asked_for() {
+        let patterns = Patterns::embedded();
+        let user = |skill: &str| json!({"role": "ROLE_USER", "metadata": {"skillId": skill}, "parts": []});
+        let agent = json!({"role": "ROLE_AGENT", "metadata": {"skillId": "agents-own"}, "parts": []});
+        for (history, asked, expected) in [
+            (json!([agent, user("first"), user("second")]), "", "first"),
+            (json!([user("first")]), "named", "named"),
+            (json!([agent]), "", ""),
+            (json!("none"), "", ""),
+        ] {
+            let task = json!({"task": {"id": "t", "history": history, "status": {"state": "TASK_STATE_SUBMITTED"}}});
+            let sighting = Sighting {
+                common: Common::default(),
+                origin: "push",
+                operation: "",
+                skill_id: asked,
+                server_address: "",
+                ordinal: None,
+                lists_artifacts: true,
+                patterns: &patterns,
+            };
+            let mut facts = Facts::default();
+            rows(payload::read(&task, false).payload, &sighting, &mut facts);
+            assert_eq!(facts.task_events[0].own.skill_id, expected, "{task}");
         }
     }
 

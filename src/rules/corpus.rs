@@ -13,7 +13,7 @@ use super::header::{self, RuleHeader, ViewHeader};
 use super::problem::{Problem, listed};
 use super::query::Query;
 use super::source::{Place, Section, Source};
-use super::stack;
+use super::{reach, shape, stack};
 use crate::tables::Facts;
 
 static RULES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/queries/rules");
@@ -151,6 +151,35 @@ impl Corpus {
     /// A view by its name.
     pub fn view(&self, name: &str) -> Option<&View> {
         self.views.iter().find(|view| view.name == name)
+    }
+
+    /// Tables, stored views and rules that a query reads, itself or by inline views; and these inline views.
+    pub(super) fn inputs(&self, query: &Query) -> (BTreeSet<&str>, BTreeSet<&str>) {
+        let (mut inputs, mut inline) = (BTreeSet::new(), BTreeSet::new());
+        let mut waiting: Vec<&str> = query.reads.iter().map(String::as_str).collect();
+        while let Some(name) = waiting.pop() {
+            match self.views.iter().find(|view| view.name == name) {
+                Some(view) if !view.is_stored() => {
+                    inline.insert(view.name.as_str());
+                    waiting.extend(view.query.reads.iter().map(String::as_str));
+                }
+                Some(view) => {
+                    inputs.insert(view.name.as_str());
+                }
+                None => {
+                    let rule = self.rules.iter().find(|rule| rule.id == name).map(|rule| rule.id.as_str());
+                    let table = || Facts::schemas().into_iter().map(|(table, _)| table).find(|table| *table == name);
+                    inputs.extend(rule.or_else(table));
+                }
+            }
+        }
+        (inputs, inline)
+    }
+
+    /// Whether the rows of a table or stored view are what card bodies say, whoever saw them.
+    pub(super) fn is_of_a_body(&self, name: &str) -> bool {
+        let by_body = |view: &View| view.header.by.as_deref().is_some_and(|by| by == [reach::BODY]);
+        shape::is_of_a_body(name) || self.view(name).is_some_and(by_body)
     }
 }
 

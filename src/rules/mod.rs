@@ -20,7 +20,9 @@ mod subset;
 mod typed;
 
 mod evaluate;
+mod kept;
 mod plan;
+mod reach;
 mod stack;
 
 mod as_of;
@@ -37,7 +39,13 @@ pub use as_of::{AsOf, select};
 pub use check::check;
 pub use corpus::{Corpus, CorpusError, Rule, View};
 pub use evaluate::{Engine, EngineError, Evaluation, Limits, Overrides, Rows};
+pub(crate) use evidence::{FactIndex, named as evidence_ids};
 pub use export::{ExportError, export};
+pub(crate) use generations::{VIEW as GENERATIONS, read as read_generations};
+pub(crate) use kept::{Kept, KeptPlans, Kind};
+pub(crate) use reach::{BODY, Marked, Mask, Reach, Reading, time_of};
+pub(crate) use rows::findings as judge;
+
 pub use header::{Mark, RuleHeader, Status, Suspect, ViewHeader};
 pub use needs::{Need, coverage};
 pub use params::{Param, Params};

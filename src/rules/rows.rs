@@ -39,13 +39,13 @@ pub(super) const RESERVED: [&str; 15] = [
 
 /// Findings of a rule, and what its rows did wrong.
 #[derive(Debug, Default)]
-pub(super) struct Judged {
-    pub(super) findings: Vec<Finding>,
-    pub(super) failures: Vec<String>,
+pub(crate) struct Judged {
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) failures: Vec<String>,
 }
 
 /// Makes findings of a rule's rows, in the order of their ids.
-pub(super) fn findings(rule: &Rule, batch: &RecordBatch, facts: &FactIndex) -> Judged {
+pub(crate) fn findings(rule: &Rule, batch: &RecordBatch, facts: &FactIndex) -> Judged {
     let mut by_id: BTreeMap<String, Finding> = BTreeMap::new();
     let mut wrongs: BTreeMap<String, usize> = BTreeMap::new();
     for row in 0..batch.num_rows() {

@@ -87,6 +87,13 @@ gone AS (
     INNER JOIN last_reads AS l ON d.agent = l.agent AND d.task_id = l.task_id
     WHERE
         d.last_at < l.observed_at
+        -- A task that is open again, or had a second life, is another rule's business.
+        AND NOT EXISTS (
+            SELECT 1 FROM task_events AS e
+            WHERE
+                e.agent = d.agent AND e.task_id = d.task_id AND e.origin <> 'local' AND e.observed_at > d.last_at
+                AND e.state IN ('submitted', 'working', 'input-required', 'auth-required')
+        )
         AND NOT EXISTS (
             SELECT 1 FROM artifact_parts AS p
             WHERE p.agent = d.agent AND p.task_id = d.task_id AND p.artifact_id = d.artifact_id AND p.record_id = l.record_id
@@ -111,7 +118,7 @@ changes AS (
         g.task_id,
         g.artifact_id,
         c.fact_id AS after_card_fact_id,
-        c.fact_before AS before_card_fact_id,
+        c.last_before_fact_id AS before_card_fact_id,
         c.valid_from AS changed_at,
         row_number() OVER (
             PARTITION BY g.agent, g.task_id, g.artifact_id ORDER BY c.valid_from DESC NULLS LAST, c.fact_id
@@ -119,7 +126,7 @@ changes AS (
     FROM gone AS g
     INNER JOIN first_missed AS m ON g.agent = m.agent AND g.task_id = m.task_id AND g.artifact_id = m.artifact_id
     INNER JOIN card_generations AS c ON g.agent = c.agent AND c.valid_from > g.last_at AND c.valid_from <= m.missed_at
-    WHERE c.contract_before IS NOT NULL
+    WHERE c.fact_before IS NOT NULL
 ),
 
 had AS (

@@ -28,18 +28,17 @@ pub(super) fn resolve(facts: &mut Facts, aliases: &BTreeMap<String, String>) {
     }
     let calls = Shared::by(facts, call_key);
     let traces = Shared::by(facts, |common| common.trace_id.clone());
-    let services = services(facts, &calls, &traces);
+    let known = names(facts, &calls, &traces, &by_task(facts, is_place));
     for common in facts.commons_mut().filter(|common| !is_place(common)) {
-        let service = common.agent_ref.strip_prefix("service:");
+        let name = name_of(&common.agent_ref);
         let found = calls
             .only(&call_key(common))
-            .or_else(|| traces.only(&common.trace_id))
-            .or_else(|| service.and_then(|name| services.get(name)).cloned());
-        if common.agent.is_empty() || service.is_some() {
-            common.agent = found.or_else(|| service.map(|name| alias(aliases, name))).unwrap_or_default();
-        }
+            .or_else(|| traces.only(&common.trace_id).filter(|_| !common.agent_ref.starts_with("name:")))
+            .or_else(|| known.get(&common.agent_ref).cloned())
+            .or_else(|| name.and_then(|name| directory.by_name_alike(name)).cloned());
+        common.agent = found.or_else(|| name.map(|name| alias(aliases, name))).unwrap_or_default();
     }
-    by_task(facts);
+    give_by_task(facts);
 }
 
 /// The exact key under which another observer may have seen the same call.
@@ -51,9 +50,14 @@ fn call_key(common: &Common) -> String {
     }
 }
 
-/// Whether the record itself says at which place the agent answers, or calls it by a name of its own.
+/// The name in a reference that is no place.
+fn name_of(reference: &str) -> Option<&str> {
+    reference.strip_prefix("service:").or_else(|| reference.strip_prefix("name:"))
+}
+
+/// Whether the record itself says at which place the agent answers, or calls it by the name on one agent's card.
 fn is_place(common: &Common) -> bool {
-    !common.agent_ref.is_empty() && !common.agent_ref.starts_with("service:") && !common.agent.is_empty()
+    !common.agent_ref.is_empty() && !common.agent.is_empty()
 }
 
 fn alias(aliases: &BTreeMap<String, String>, name: &str) -> String {
@@ -133,9 +137,8 @@ impl Directory {
             return String::new();
         }
         if let Some(name) = reference.strip_prefix("name:") {
-            let bearers = self.names.get(name).filter(|roots| roots.len() == 1);
-            let label = bearers.and_then(|roots| roots.first()).and_then(|root| self.labels.get(root));
-            return label.cloned().unwrap_or_else(|| alias(aliases, name));
+            let roots = self.names.get(name).cloned().unwrap_or_default();
+            return self.only_label(&roots).or_else(|| aliases.get(name)).cloned().unwrap_or_default();
         }
         let Some(site) = Site::parse(reference) else { return alias(aliases, reference) };
         let site = site.card_base();
@@ -143,6 +146,17 @@ impl Directory {
             Some(label) => label.clone(),
             None => alias(aliases, &site.authority),
         }
+    }
+
+    /// What the only agent is called whose card bears a name, spelled as services are: `summary-agent` is `Summary Agent`.
+    fn by_name_alike(&self, name: &str) -> Option<&String> {
+        let spelled = fold(name);
+        let alike = self.names.iter().filter(|(known, _)| !spelled.is_empty() && fold(known) == spelled);
+        self.only_label(&alike.flat_map(|(_, roots)| roots).copied().collect())
+    }
+
+    fn only_label(&self, roots: &BTreeSet<usize>) -> Option<&String> {
+        roots.first().filter(|_| roots.len() == 1).and_then(|root| self.labels.get(root))
     }
 
     /// The group of the longest known place that holds this one, else the only group of its authority.
@@ -202,41 +216,42 @@ impl Shared {
     }
 }
 
-/// Service names whose calls and traces all lead to one agent.
-fn services(facts: &Facts, calls: &Shared, traces: &Shared) -> BTreeMap<String, String> {
+/// Names and services, as records give them, whose calls and tasks all lead to one agent; of services traces count as well.
+fn names(facts: &Facts, calls: &Shared, traces: &Shared, tasks: &Shared) -> BTreeMap<String, String> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for common in facts.commons() {
-        let Some(service) = common.agent_ref.strip_prefix("service:") else { continue };
-        if let Some(agent) = calls.only(&call_key(common)).or_else(|| traces.only(&common.trace_id)) {
-            found.entry(service.to_owned()).or_default().insert(agent);
+    let mut see = |common: &Common, agent: Option<String>| {
+        if let (false, Some(_), Some(agent)) = (is_place(common), name_of(&common.agent_ref), agent) {
+            found.entry(common.agent_ref.clone()).or_default().insert(agent);
         }
+    };
+    for common in facts.commons() {
+        let by_trace = || traces.only(&common.trace_id).filter(|_| common.agent_ref.starts_with("service:"));
+        see(common, calls.only(&call_key(common)).or_else(by_trace));
     }
-    found
-        .into_iter()
-        .filter(|(_, agents)| agents.len() == 1)
-        .filter_map(|(s, a)| Some((s, a.into_iter().next()?)))
-        .collect()
+    for (task, common) in facts.of_tasks() {
+        see(common, tasks.only(task));
+    }
+    found.into_iter().filter(|(_, a)| a.len() == 1).filter_map(|(s, a)| Some((s, a.into_iter().next()?))).collect()
+}
+
+/// Agents by task, of the facts that count.
+fn by_task(facts: &Facts, counts: impl Fn(&Common) -> bool) -> Shared {
+    let mut agents: HashMap<String, BTreeSet<String>> = HashMap::new();
+    for (task, common) in facts.of_tasks().filter(|(task, common)| !task.is_empty() && counts(common)) {
+        agents.entry(task.to_owned()).or_default().insert(common.agent.clone());
+    }
+    Shared(agents)
+}
+
+/// A name without case, spaces and signs.
+fn fold(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// What still has no agent takes it from its task, if that was seen with exactly one.
-fn by_task(facts: &mut Facts) {
-    let mut agents: HashMap<String, BTreeSet<String>> = HashMap::new();
-    let mut see = |task: &str, common: &Common| {
-        if !task.is_empty() && !common.agent.is_empty() {
-            agents.entry(task.to_owned()).or_default().insert(common.agent.clone());
-        }
-    };
-    facts.exchanges.iter().for_each(|row| see(&row.own.task_id, &row.common));
-    facts.task_events.iter().for_each(|row| see(&row.own.task_id, &row.common));
-    facts.artifact_parts.iter().for_each(|row| see(&row.own.task_id, &row.common));
-    facts.push_deliveries.iter().for_each(|row| see(&row.own.task_id, &row.common));
-    let give = |task: &str, common: &mut Common| {
-        if let (true, Some(agents)) = (common.agent.is_empty(), agents.get(task).filter(|agents| agents.len() == 1)) {
-            common.agent = agents.first().cloned().unwrap_or_default();
-        }
-    };
-    facts.exchanges.iter_mut().for_each(|row| give(&row.own.task_id, &mut row.common));
-    facts.task_events.iter_mut().for_each(|row| give(&row.own.task_id, &mut row.common));
-    facts.artifact_parts.iter_mut().for_each(|row| give(&row.own.task_id, &mut row.common));
-    facts.push_deliveries.iter_mut().for_each(|row| give(&row.own.task_id, &mut row.common));
+fn give_by_task(facts: &mut Facts) {
+    let agents = by_task(facts, |common| !common.agent.is_empty());
+    for (task, common) in facts.of_tasks_mut().filter(|(_, common)| common.agent.is_empty()) {
+        common.agent = agents.only(task).unwrap_or_default();
+    }
 }

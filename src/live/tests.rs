@@ -1,0 +1,1 @@
+//! Small corpora over hand-made facts.
