@@ -34,6 +34,29 @@ WITH ends AS (
     WHERE t.speaker = 'server'
 ),
 
+-- A read that lacks an artifact counts fewer than there ever were.
+ever AS (
+    SELECT
+        p.agent,
+        p.task_id,
+        count(DISTINCT p.artifact_id) AS artifacts
+    FROM artifact_parts AS p
+    INNER JOIN ends AS d ON p.agent = d.agent AND p.task_id = d.task_id
+    WHERE p.action = 'received' AND p.origin <> 'local'
+    GROUP BY p.agent, p.task_id
+),
+
+pressed AS (
+    SELECT
+        e.agent,
+        e.task_id
+    FROM task_events AS e
+    INNER JOIN ever AS v ON e.agent = v.agent AND e.task_id = v.task_id
+    WHERE e.snapshot AND e.origin IN ('poll', 'reply')
+    GROUP BY e.agent, e.task_id, v.artifacts
+    HAVING min(e.artifact_count) < v.artifacts
+),
+
 reads AS (
     SELECT
         e.agent,
@@ -44,7 +67,7 @@ reads AS (
         e.fact_id,
         row_number() OVER (PARTITION BY e.agent, e.task_id ORDER BY e.observed_at DESC NULLS LAST, e.fact_id) AS nth_last
     FROM task_events AS e
-    INNER JOIN ends AS d ON e.agent = d.agent AND e.task_id = d.task_id
+    INNER JOIN pressed AS d ON e.agent = d.agent AND e.task_id = d.task_id
     WHERE
         e.snapshot AND e.artifact_count IS NOT NULL AND e.origin IN ('poll', 'reply')
         AND e.state IN ('completed', 'failed', 'canceled', 'rejected')
