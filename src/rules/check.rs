@@ -17,7 +17,7 @@ use super::params::Params;
 use super::plan::{self, QueryError};
 use super::problem::{Problem, listed};
 use super::query::Query;
-use super::{reach, shape, stack, subset, typed};
+use super::{anchor, reach, shape, stack, subset, typed};
 use crate::tables::Facts;
 
 /// Everything that is wrong with a corpus, in the order of files and lines.
@@ -54,6 +54,14 @@ impl<'a> Subject<'a> {
     }
 }
 
+/// What a query is planned as.
+struct Planned {
+    schema: SchemaRef,
+    /// As it is written.
+    written: LogicalPlan,
+    optimised: LogicalPlan,
+}
+
 struct Check<'a> {
     corpus: &'a Corpus,
     /// Tables of facts, empty.
@@ -83,20 +91,22 @@ impl<'a> Check<'a> {
     async fn run(mut self) -> BTreeSet<Problem> {
         for view in &self.corpus.views {
             let subject = Subject::of_view(view);
-            if let Some((schema, plan)) = self.query(&subject).await {
+            let planned = self.query(&subject).await;
+            self.marks(&subject, planned.as_ref(), &view.header.marks, view.source.key_place("marks"));
+            if let Some(Planned { schema, written, .. }) = planned {
                 self.problems.extend(columns::view_output(view, &schema));
-                self.keep(&subject, schema, (!view.is_stored()).then_some(plan));
+                self.keep(&subject, schema, (!view.is_stored()).then_some(written));
             }
-            self.marks(&subject, &view.header.marks, view.source.key_place("marks"));
         }
         for rule in &self.corpus.rules {
             self.problems.extend(columns::rule_header(rule, &self.tables));
             let subject = Subject::of_rule(rule);
-            if let Some((schema, _)) = self.query(&subject).await {
+            let planned = self.query(&subject).await;
+            self.marks(&subject, planned.as_ref(), &rule.header.marks, rule.source.key_place("marks"));
+            if let Some(Planned { schema, .. }) = planned {
                 self.problems.extend(columns::rule_output(rule, &schema));
                 self.keep(&subject, schema, None);
             }
-            self.marks(&subject, &rule.header.marks, rule.source.key_place("marks"));
         }
         self.problems
     }
@@ -105,8 +115,8 @@ impl<'a> Check<'a> {
         self.problems.insert(Problem::at(subject.path, place, message));
     }
 
-    /// Checks the SQL of a query; its schema and plan, if it has one.
-    async fn query(&mut self, subject: &Subject<'_>) -> Option<(SchemaRef, LogicalPlan)> {
+    /// Checks the SQL of a query; what it is planned as, if it can be.
+    async fn query(&mut self, subject: &Subject<'_>) -> Option<Planned> {
         let outside = subset::problems(subject.query, subject.params);
         // What an engine here makes of a text that is refused anyway would only say it again in other words.
         let is_inside = outside.is_empty();
@@ -129,18 +139,18 @@ impl<'a> Check<'a> {
     }
 
     /// Plans a query down to the operators that would run it, and checks types and shape on the way.
-    async fn plan(&mut self, subject: &Subject<'_>, is_inside: bool) -> Result<(SchemaRef, LogicalPlan), QueryError> {
+    async fn plan(&mut self, subject: &Subject<'_>, is_inside: bool) -> Result<Planned, QueryError> {
         let apart = plan::plan(&self.apart, subject.query, subject.params).await?;
         for (place, message) in typed::problems(subject.query, &apart).into_iter().filter(|_| is_inside) {
             self.add(subject, place, message);
         }
-        let plan = plan::plan(&self.inlined, subject.query, subject.params).await?;
-        let planned = plan::operators(&self.inlined, &plan).await;
+        let written = plan::plan(&self.inlined, subject.query, subject.params).await?;
+        let planned = plan::operators(&self.inlined, &written).await;
         let (optimised, operators) = planned.map_err(|error| QueryError::new(subject.query, &error))?;
         if is_inside {
             self.shape(subject, &optimised);
         }
-        Ok((plan::read_schema(&operators.schema()), plan))
+        Ok(Planned { schema: plan::read_schema(&operators.schema()), written, optimised })
     }
 
     fn shape(&mut self, subject: &Subject<'_>, optimised: &LogicalPlan) {
@@ -176,13 +186,20 @@ impl<'a> Check<'a> {
     }
 
     /// What is wrong with the marks of a query: they name inputs and columns that are there, and leave no change open.
-    fn marks(&mut self, subject: &Subject<'_>, marks: &BTreeMap<String, Mark>, place: (usize, usize)) {
+    fn marks(
+        &mut self,
+        subject: &Subject<'_>,
+        planned: Option<&Planned>,
+        marks: &BTreeMap<String, Mark>,
+        place: (usize, usize),
+    ) {
         let (names, _) = self.corpus.inputs(subject.query);
         let known = names.into_iter().filter_map(|name| Some((name.to_owned(), Arc::clone(self.schemas.get(name)?))));
         let inputs: Schemas = known.collect();
         let mut messages = columns::marks(marks, &inputs);
-        if messages.is_empty() && !subject.by.is_empty() {
-            messages = reach::readings(subject.by, marks, &inputs, |name| self.corpus.is_of_a_body(name)).1;
+        if let Some(planned) = planned.filter(|_| messages.is_empty() && !subject.by.is_empty()) {
+            let bodies = anchor::bodies(&planned.optimised, self.corpus, &inputs);
+            messages = reach::readings(subject.by, marks, &inputs, &bodies).1;
         }
         for message in messages {
             self.add(subject, place, message);

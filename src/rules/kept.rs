@@ -3,7 +3,7 @@
 //! In: an engine; then, for each run, the rows of a query's inputs. Out: the query's rows. A run leaves nothing behind
 //! that the next one would see. Finds no rows itself, and holds no judgement.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use datafusion::catalog::streaming::StreamingTable;
 use datafusion::error::DataFusionError;
 use datafusion::execution::runtime_env::RuntimeEnv;
 use datafusion::execution::{SendableRecordBatchStream, TaskContext};
+use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::execution_plan::reset_plan_states;
 use datafusion::physical_plan::stream::RecordBatchStreamAdapter;
@@ -20,10 +21,10 @@ use datafusion::physical_plan::streaming::PartitionStream;
 use datafusion::prelude::SessionContext;
 use tokio::task::JoinSet;
 
+use super::anchor;
 use super::columns::Schemas;
 use super::corpus::Corpus;
 use super::evaluate::{self, Engine, EngineError, Step};
-use super::header::Mark;
 use super::params::Params;
 use super::plan::{self, QueryError};
 use super::query::Query;
@@ -159,7 +160,13 @@ impl Planner<'_> {
         let (readings, planned) = match self.inputs(step.query()) {
             Ok(inputs) => {
                 let planned = self.operators(&name, step.query(), &inputs).await.map_err(|error| error.to_string());
-                (self.readings(&by, marks, &inputs), planned)
+                let bodies = match &planned {
+                    Ok((optimised, _)) => anchor::bodies(optimised, self.corpus, &inputs),
+                    Err(_) => BTreeSet::new(),
+                };
+                // What the header leaves open reaches everything.
+                let (readings, _) = reach::readings(&by, marks, &inputs, &bodies);
+                (readings, planned.map(|(_, plan)| plan))
             }
             Err(missing) => (Vec::new(), Err(format!("`{missing}`, which it reads, failed"))),
         };
@@ -181,15 +188,7 @@ impl Planner<'_> {
         names.into_iter().map(|name| Ok((name.to_owned(), schema(name)?))).collect()
     }
 
-    fn readings(&self, by: &[String], marks: &BTreeMap<String, Mark>, inputs: &Schemas) -> Vec<Reading> {
-        let (readings, open) = reach::readings(by, marks, inputs, |name| self.corpus.is_of_a_body(name));
-        for problem in open {
-            tracing::debug!("{problem}");
-        }
-        readings
-    }
-
-    async fn operators(&self, name: &str, query: &Query, inputs: &Schemas) -> Result<Plan, QueryError> {
+    async fn operators(&self, name: &str, query: &Query, inputs: &Schemas) -> Result<(LogicalPlan, Plan), QueryError> {
         let ctx = plan::session_in(1, Arc::clone(&self.runtime));
         let fail = |error: DataFusionError| QueryError::new(query, &error);
         let mut slots = Vec::new();
@@ -201,8 +200,9 @@ impl Planner<'_> {
         }
         self.add_inline(&ctx, query).await?;
         let logical = plan::plan(&ctx, query, &self.params.get(name).cloned().unwrap_or_default()).await?;
-        let (_, operators) = plan::operators(&ctx, &logical).await.map_err(fail)?;
-        Ok(Plan { query: query.clone(), slots, operators, task: ctx.task_ctx() })
+        let (optimised, operators) = plan::operators(&ctx, &logical).await.map_err(fail)?;
+        let plan = Plan { query: query.clone(), slots, operators, task: ctx.task_ctx() };
+        Ok((optimised, plan))
     }
 
     /// The inline views below a query; views stand in the order of dependency.

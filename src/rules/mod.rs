@@ -12,6 +12,7 @@ mod template;
 mod corpus;
 mod query;
 
+mod anchor;
 mod check;
 mod columns;
 mod ordering;

@@ -6,7 +6,7 @@
 //! A row that has all of `by` concerns its own key. Else the header's mark says which rows of another input it concerns:
 //! those that agree on some columns. Without a mark it concerns every key that agrees on the columns of `by` it has.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use arrow::datatypes::SchemaRef;
 
@@ -93,12 +93,13 @@ pub(crate) struct Marked {
     pub(crate) narrows: bool,
 }
 
-/// Readings of a query's inputs, and what its header leaves open. What is open reaches everything, which is right, though not cheap.
+/// Readings of a query's inputs, and what its header leaves open: that reaches everything, which is right, though not cheap.
+/// `bodies` are those inputs that come with looks.
 pub(crate) fn readings(
     by: &[String],
     marks: &BTreeMap<String, Mark>,
     inputs: &Schemas,
-    of_a_body: impl Fn(&str) -> bool,
+    bodies: &BTreeSet<String>,
 ) -> (Vec<Reading>, Vec<String>) {
     let all: Mask = (0..by.len()).collect();
     let carried = |input: &str, schema: &SchemaRef| -> Mask {
@@ -122,7 +123,7 @@ pub(crate) fn readings(
                     Reach::Agreeing
                 }
             },
-            None if of_a_body(input) => Reach::WithLooks,
+            None if bodies.contains(input) => Reach::WithLooks,
             None => {
                 if *mask == Mask::NONE {
                     problems.push(format!(
@@ -194,7 +195,8 @@ mod tests {
         let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         let mark = |on: &[&str]| Mark { on: texts(on), during: None };
         let marks = marks.iter().map(|(input, on)| ((*input).to_owned(), mark(on))).collect();
-        let (readings, problems) = readings(&texts(by), &marks, &inputs(tables), |name| name == "card_skills");
+        let (readings, problems) =
+            readings(&texts(by), &marks, &inputs(tables), &BTreeSet::from(["card_skills".to_owned()]));
         (readings.into_iter().map(|reading| (reading.input, reading.reach)).collect(), problems)
     }
 

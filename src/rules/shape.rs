@@ -123,7 +123,7 @@ fn is_key(expr: &Expr, schema: &DFSchema, keys: &BTreeSet<usize>) -> bool {
 }
 
 /// Positions of expressions that are the key.
-fn keys_among<'a>(
+pub(super) fn keys_among<'a>(
     exprs: impl IntoIterator<Item = &'a Expr>,
     schema: &DFSchema,
     keys: &BTreeSet<usize>,
@@ -181,7 +181,7 @@ fn windowed(plan: &LogicalPlan, window: &Window, by: &str) -> Result<Rows, Strin
     }
 }
 
-fn unaliased(expr: &Expr) -> &Expr {
+pub(super) fn unaliased(expr: &Expr) -> &Expr {
     match expr {
         Expr::Alias(alias) => unaliased(&alias.expr),
         other => other,

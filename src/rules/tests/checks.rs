@@ -102,12 +102,42 @@ fn what_the_subset_has_is_accepted() {
     // What a card body says is of no agent, though it has the columns that every table has.
     let skills =
         format!("SELECT {COLUMNS} FROM task_events AS e INNER JOIN card_skills AS s ON s.skill_id = e.skill_id");
-    assert_eq!(of_sql(&skills), NOTHING);
+    let by_skill = |input: &str| format!("{{ {input} = {{ on = [\"skill_id\"] }} }}");
+    let marks = by_skill("card_skills");
+    assert_eq!(checked(&[rule("r", &[("marks", &marks)], &skills)]), NOTHING);
     let skills = "SELECT e.agent, e.task_id, e.observed_at, 'likely' AS confidence, e.fact_id FROM task_events AS e \
         INNER JOIN skills AS s ON s.skill_id = e.skill_id";
     let view = "-- title = \"Skills\"\n-- by = [\"skill_id\"]\n--\nSELECT s.skill_id, count(*) AS bodies FROM card_skills AS s GROUP BY s.skill_id\n";
-    let files = [rule("r", &[], skills), ("views/skills.sql".to_owned(), view.to_owned())];
+    let marks = by_skill("skills");
+    let files = [rule("r", &[("marks", &marks)], skills), ("views/skills.sql".to_owned(), view.to_owned())];
     assert_eq!(checked(&files), NOTHING);
+}
+
+#[test]
+fn what_a_card_body_says_needs_no_mark_where_it_is_met_by_the_body_alone() {
+    let looks =
+        "SELECT c.agent, s.skill_id AS task_id, c.observed_at, 'likely' AS confidence, c.fact_id FROM cards AS c";
+    let by_agent = [("by", "[\"agent\"]")];
+    let of = |sql: &str| checked(&[rule("r", &by_agent, sql)]);
+    for met in [
+        "INNER JOIN card_skills AS s ON c.body_sha256 = s.body_sha256",
+        "LEFT JOIN card_skills AS s ON c.body_sha256 = s.body_sha256 AND s.skill_id = c.name",
+        "INNER JOIN (SELECT s.body_sha256, max(s.skill_id) AS skill_id FROM card_skills AS s INNER JOIN card_endpoints AS p \
+         ON s.body_sha256 = p.body_sha256 GROUP BY s.body_sha256) AS s ON s.body_sha256 = c.body_sha256",
+        "INNER JOIN card_skills AS s ON c.body_sha256 = s.body_sha256 WHERE NOT EXISTS (SELECT 1 FROM card_skills AS o \
+         WHERE o.body_sha256 = c.etag AND o.skill_id = s.skill_id)",
+    ] {
+        assert_eq!(of(&format!("{looks} {met}")), NOTHING, "{met}");
+    }
+    for met in [
+        "INNER JOIN card_skills AS s ON c.name = s.skill_id",
+        "INNER JOIN card_skills AS s ON c.body_sha256 = s.body_sha256 WHERE NOT EXISTS (SELECT 1 FROM card_skills AS o \
+         WHERE o.body_sha256 <> c.etag AND o.skill_id = s.skill_id)",
+        "INNER JOIN (SELECT s.skill_id, count(*) AS bodies FROM card_skills AS s GROUP BY s.skill_id) AS s ON s.skill_id = c.name",
+    ] {
+        let found = of(&format!("{looks} {met}"));
+        assert!(found.len() == 1 && found[0].contains("`card_skills` has no column of `by`"), "{met}\n{found:?}");
+    }
 }
 
 #[test]
