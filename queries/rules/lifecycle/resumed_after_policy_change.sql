@@ -261,7 +261,8 @@ ranked AS (
         w.outcome_fact_id,
         row_number() OVER (
             PARTITION BY r.agent, r.task_id
-            ORDER BY CASE WHEN c.is_certain THEN 0 ELSE 1 END, r.resumed_at, c.policy_fact_id, c.card_after_fact_id, w.outcome, w.outcome_fact_id
+            ORDER BY
+                CASE WHEN c.is_certain THEN 0 ELSE 1 END, r.resumed_at, c.policy_fact_id, c.card_after_fact_id, w.outcome, w.outcome_fact_id
         ) AS nth
     FROM resumed AS r
     INNER JOIN changes AS c ON r.agent = c.agent AND r.task_id = c.task_id AND r.resumed_fact_id = c.resumed_fact_id

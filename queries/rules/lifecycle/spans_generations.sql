@@ -109,13 +109,35 @@ aged AS (
         END AS old_at
     FROM (
         SELECT
-            c.agent, c.task_id, c.client, c.skill_id, c.what, c.created_at, c.created_fact_id, c.ended_at, c.changed_at,
-            c.version_before, c.version, c.before_fact_id, c.after_fact_id
+            c.agent,
+            c.task_id,
+            c.client,
+            c.skill_id,
+            c.what,
+            c.created_at,
+            c.created_fact_id,
+            c.ended_at,
+            c.changed_at,
+            c.version_before,
+            c.version,
+            c.before_fact_id,
+            c.after_fact_id
         FROM crossed AS c
         UNION ALL
         SELECT
-            p.agent, p.task_id, p.client, p.skill_id, p.what, p.created_at, p.created_fact_id, p.ended_at, p.changed_at,
-            p.version_before, p.version, p.before_fact_id, p.after_fact_id
+            p.agent,
+            p.task_id,
+            p.client,
+            p.skill_id,
+            p.what,
+            p.created_at,
+            p.created_fact_id,
+            p.ended_at,
+            p.changed_at,
+            p.version_before,
+            p.version,
+            p.before_fact_id,
+            p.after_fact_id
         FROM pushed AS p
     ) AS x
 ),
