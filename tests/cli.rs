@@ -155,7 +155,7 @@ fn findings_make_the_exit_code_1_unless_they_are_below_what_fails() {
     assert_eq!((code(&output), stderr(&output).as_str()), (1, ""));
     assert!(stdout(&output).starts_with("DRIFT  "), "{}", stdout(&output));
     assert_eq!(code(&run(&["analyze", CAPTURE, "--fail-on", "never"])), 0);
-    assert_eq!(code(&run(&["analyze", CAPTURE, "--rule", "skills_changed_same_version", "--fail-on", "critical"])), 0);
+    assert_eq!(code(&run(&["analyze", CAPTURE, "--rule", "security_changed", "--fail-on", "critical"])), 0);
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn nothing_is_due_before_it_happened() {
 
 #[test]
 fn a_rule_that_could_not_see_gives_no_verdict() {
-    let output = run(&["analyze", CAPTURE, "--rule", "split_brain"]);
+    let output = run(&["analyze", CAPTURE, "--rule", "failed_by_card"]);
     assert_eq!(code(&output), 2);
     assert!(stdout(&output).starts_with("NO VERDICT  nothing found\n"), "{}", stdout(&output));
     assert!(stderr(&output).contains("every rule that was asked for lacks a field"), "{}", stderr(&output));

@@ -8,7 +8,7 @@ WITH missing AS (
     SELECT
         c.agent,
         c.task_id,
-        min(coalesce(c.ended_at, c.observed_at)) AS lost_at,
+        min(c.observed_at) AS lost_at,
         min(c.fact_id) AS missing_fact_id
     FROM calls AS c
     WHERE

@@ -73,7 +73,7 @@ reads AS (
         CAST(NULL AS TIMESTAMP) AS status_at,
         CAST(NULL AS BIGINT) AS artifact_count,
         FALSE AS is_found,
-        coalesce(x.ended_at, x.observed_at) AS observed_at,
+        x.observed_at,
         x.fact_id
     FROM exchanges AS x
     WHERE x.task_id <> '' AND x.operation = 'GetTask' AND x.outcome = 'not-found'

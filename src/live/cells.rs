@@ -27,7 +27,7 @@ fn hash(value: &impl Hash) -> Cell {
 pub(super) fn together(cells: &[Cell]) -> Cell {
     match cells {
         [one] => *one,
-        several => hash(&several),
+        several => hash(&(Kind::List, several)),
     }
 }
 
@@ -43,6 +43,7 @@ enum Kind {
     Flag,
     Int,
     Time,
+    List,
     Other,
 }
 
@@ -67,7 +68,8 @@ pub(super) fn of_column(column: &ArrayRef) -> Vec<Cell> {
     } else if let Some(flags) = column.as_any().downcast_ref::<BooleanArray>() {
         flags.iter().map(|flag| flag.map_or(null, |flag| hash(&(Kind::Flag, flag)))).collect()
     } else if let Some(lists) = column.as_list_opt::<i32>() {
-        let items = |row: usize| if lists.is_null(row) { null } else { hash(&of_column(&lists.value(row))) };
+        let items =
+            |row: usize| if lists.is_null(row) { null } else { hash(&(Kind::List, of_column(&lists.value(row)))) };
         (0..lists.len()).map(items).collect()
     } else {
         shown(&column, null)

@@ -30,6 +30,8 @@ pub struct Tick {
     pub facts: usize,
     /// Stored views and rules that were run.
     pub runs: usize,
+    /// Rows that they were given.
+    pub rows: usize,
     /// Rules whose findings changed.
     pub rules: BTreeSet<String>,
     /// What failed; its findings are those of the last time it did not.
@@ -98,6 +100,7 @@ impl Keyed {
         for level in levels {
             let jobs = self.due(level, &changes, &mut failed);
             tick.runs += jobs.len();
+            tick.rows += jobs.iter().flat_map(|(_, inputs)| inputs).map(RecordBatch::num_rows).sum::<usize>();
             for (position, result) in self.plans.run(jobs).await {
                 match result.and_then(|rows| self.replace(position, &rows)) {
                     Ok(change) => changes.extend(change.map(|change| (self.steps[position].table, change))),

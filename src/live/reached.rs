@@ -120,37 +120,35 @@ impl Rows<'_> {
             let Some(table) = self.tables.get(input.table) else { continue };
             let keys: HashSet<Cell> = spans.keys().copied().collect();
             let places: Vec<Place> = table.find_all(carrier.index, &keys);
-            self.add_carried(dirty, input, carrier, &spans, &table.rows(&places)?);
+            add_carried(dirty, input, carrier, &spans, &table.rows(&places)?);
             if let Some(change) = self.changes.get(&input.table) {
-                self.add_carried(dirty, input, carrier, &spans, &change.gone);
+                add_carried(dirty, input, carrier, &spans, &change.gone);
             }
         }
         Ok(())
     }
+}
 
-    /// Adds the keys of those rows of a carrier that agree with a changed row.
-    fn add_carried(
-        self,
-        dirty: &mut Dirty,
-        input: &Input,
-        carrier: &Carrier,
-        spans: &HashMap<Cell, HashSet<Span>>,
-        batch: &RecordBatch,
-    ) {
-        let times = carrier.time.map(|time| times(batch, time));
-        let agreeing = cells::of_rows(batch, &carrier.on);
-        let is_concerned = |(row, key): (usize, &Cell)| {
-            let at = times.as_ref().and_then(|times| times[row]);
-            let holds = |(from, to): &Span| {
-                at.is_none_or(|at| from.is_none_or(|from| from <= at) && to.is_none_or(|to| at < to))
-            };
-            spans.get(key).is_some_and(|spans| spans.iter().any(holds))
-        };
-        let concerned: Vec<bool> = agreeing.iter().enumerate().map(is_concerned).collect();
-        let columns: Vec<Vec<Cell>> = input.by.iter().map(|column| cells::of_column(batch.column(*column))).collect();
-        for row in (0..batch.num_rows()).filter(|row| concerned[*row]) {
-            dirty.add(input.carried, columns.iter().map(|column| column[row]).collect());
-        }
+/// Adds the keys of those rows of a carrier that agree with a changed row.
+fn add_carried(
+    dirty: &mut Dirty,
+    input: &Input,
+    carrier: &Carrier,
+    spans: &HashMap<Cell, HashSet<Span>>,
+    batch: &RecordBatch,
+) {
+    let times = carrier.time.map(|time| times(batch, time));
+    let agreeing = cells::of_rows(batch, &carrier.on);
+    let is_concerned = |(row, key): (usize, &Cell)| {
+        let at = times.as_ref().and_then(|times| times[row]);
+        let holds =
+            |(from, to): &Span| at.is_none_or(|at| from.is_none_or(|from| from <= at) && to.is_none_or(|to| at < to));
+        spans.get(key).is_some_and(|spans| spans.iter().any(holds))
+    };
+    let concerned: Vec<bool> = agreeing.iter().enumerate().map(is_concerned).collect();
+    let columns: Vec<Vec<Cell>> = input.by.iter().map(|column| cells::of_column(batch.column(*column))).collect();
+    for row in (0..batch.num_rows()).filter(|row| concerned[*row]) {
+        dirty.add(input.carried, columns.iter().map(|column| column[row]).collect());
     }
 }
 

@@ -57,4 +57,4 @@ pub use template::Template;
 pub use crate::findings::RuleFailure;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -112,6 +112,7 @@ pub(crate) fn readings(
         let reach = match marks.get(input) {
             _ if *mask == all => Reach::Agreeing,
             Some(mark) => match marked(by, mark, (input, *mask), inputs, &carried) {
+                Some(marked) if !marked.narrows && marked.during.is_none() => Reach::Agreeing,
                 Some(marked) => Reach::Marked(marked),
                 None => {
                     problems.push(format!(
@@ -167,4 +168,100 @@ fn marked(
 /// The column of a carrier that is compared with the span of a mark.
 pub(crate) fn time_of(schema: &SchemaRef) -> Option<usize> {
     schema.index_of(TIME).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use arrow::datatypes::{DataType, Field, Schema};
+
+    use super::*;
+
+    fn inputs(tables: &[(&str, &[&str])]) -> Schemas {
+        let schema = |columns: &[&str]| {
+            let fields = columns.iter().map(|column| Field::new(*column, DataType::Utf8View, true));
+            Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+        };
+        tables.iter().map(|(name, columns)| ((*name).to_owned(), schema(columns))).collect()
+    }
+
+    fn of(
+        by: &[&str],
+        marks: &[(&str, &[&str])],
+        tables: &[(&str, &[&str])],
+    ) -> (BTreeMap<String, Reach>, Vec<String>) {
+        let texts = |list: &[&str]| list.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
+        let mark = |on: &[&str]| Mark { on: texts(on), during: None };
+        let marks = marks.iter().map(|(input, on)| ((*input).to_owned(), mark(on))).collect();
+        let (readings, problems) = readings(&texts(by), &marks, &inputs(tables), |name| name == "card_skills");
+        (readings.into_iter().map(|reading| (reading.input, reading.reach)).collect(), problems)
+    }
+
+    #[test]
+    fn without_a_mark_a_row_concerns_what_agrees_on_the_columns_of_by_that_it_has() {
+        let (reach, problems) =
+            of(&["agent", "task_id"], &[], &[("looks", &["agent"]), ("task_events", &["agent", "task_id"])]);
+        assert_eq!(
+            (reach["looks"].clone(), reach["task_events"].clone(), problems),
+            (Reach::Agreeing, Reach::Agreeing, vec![])
+        );
+    }
+
+    #[test]
+    fn a_mark_speaks_of_the_rows_that_know_more_of_by_and_all_its_columns() {
+        let tables: [(&str, &[&str]); 4] = [
+            ("held", &["client", "agent", "body_sha256"]),
+            ("looks", &["client", "agent"]),
+            ("task_events", &["client", "agent", "task_id"]),
+            ("tasks", &["agent", "task_id"]),
+        ];
+        let (reach, problems) = of(&["agent", "task_id"], &[("held", &["client", "agent"])], &tables);
+        let on = vec!["client".to_owned(), "agent".to_owned()];
+        // In the order of names: held, looks, task_events, tasks.
+        let marked = Marked { on, during: None, carriers: vec![2], narrows: true };
+        assert_eq!((reach["held"].clone(), problems), (Reach::Marked(marked), vec![]));
+    }
+
+    #[test]
+    fn a_mark_on_columns_of_by_alone_says_nothing_new() {
+        let tables: [(&str, &[&str]); 2] = [("looks", &["agent"]), ("task_events", &["agent", "task_id"])];
+        assert_eq!(of(&["agent", "task_id"], &[("looks", &["agent"])], &tables).0["looks"], Reach::Agreeing);
+        assert_eq!(
+            of(&["agent", "task_id"], &[("task_events", &["agent"])], &tables).0["task_events"],
+            Reach::Agreeing
+        );
+    }
+
+    #[test]
+    fn what_a_body_says_comes_with_the_looks_at_it_unless_a_mark_says_more() {
+        let tables: [(&str, &[&str]); 2] = [("card_skills", &["body_sha256"]), ("cards", &["agent", "body_sha256"])];
+        assert_eq!(
+            of(&["agent"], &[], &tables),
+            (
+                BTreeMap::from([("card_skills".to_owned(), Reach::WithLooks), ("cards".to_owned(), Reach::Agreeing)]),
+                vec![]
+            )
+        );
+        let (reach, _) = of(&["agent"], &[("card_skills", &["body_sha256"])], &tables);
+        assert!(matches!(&reach["card_skills"], Reach::Marked(marked) if marked.carriers == [1]));
+    }
+
+    #[test]
+    fn what_the_header_leaves_open_is_a_problem() {
+        let tables: [(&str, &[&str]); 2] = [("policies", &["skill_id"]), ("task_events", &["agent", "task_id"])];
+        let (reach, problems) = of(&["agent", "task_id"], &[], &tables);
+        assert_eq!(reach["policies"], Reach::Agreeing);
+        assert_eq!(
+            problems,
+            [
+                "`policies` has no column of `by`, so that each of its changes would concern every key: say in `marks` which"
+            ]
+        );
+        let (_, problems) = of(&["agent", "task_id"], &[("policies", &["skill_id"])], &tables);
+        assert_eq!(
+            problems,
+            ["`marks` of `policies`: no other input has `skill_id` and more of `by`, so that it speaks of no rows"]
+        );
+    }
 }

@@ -41,8 +41,8 @@ WITH silent AS (
             WHEN o.state IN ('input-required', 'auth-required') THEN o.changed_at + CAST($pause AS INTERVAL)
             WHEN
                 p.patience_s IS NOT NULL
-                AND o.changed_at + CAST(concat(CAST(p.patience_s AS VARCHAR), ' seconds') AS INTERVAL) > o.changed_at + CAST($silence AS INTERVAL)
-                THEN o.changed_at + CAST(concat(CAST(p.patience_s AS VARCHAR), ' seconds') AS INTERVAL)
+                AND o.changed_at + CAST(concat(CAST(coalesce(p.patience_s, 0) AS VARCHAR), ' seconds') AS INTERVAL) > o.changed_at + CAST($silence AS INTERVAL)
+                THEN o.changed_at + CAST(concat(CAST(coalesce(p.patience_s, 0) AS VARCHAR), ' seconds') AS INTERVAL)
             ELSE o.changed_at + CAST($silence AS INTERVAL)
         END AS due_at
     FROM open_tasks AS o

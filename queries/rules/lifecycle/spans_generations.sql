@@ -156,4 +156,4 @@ SELECT
     r.before_fact_id AS card_before_fact_id,
     r.after_fact_id AS card_after_fact_id
 FROM ranked AS r
-WHERE r.nth = 1
+WHERE r.nth = 1 AND NOT EXISTS (SELECT 1 FROM lost_tasks AS l WHERE l.agent = r.agent AND l.task_id = r.task_id)

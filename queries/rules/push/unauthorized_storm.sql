@@ -304,7 +304,7 @@ around AS (
 SELECT
     c.url,
     c.agent,
-    CAST(c.started_at AS VARCHAR) AS started_at,
+    c.started_at,
     CASE WHEN c.judged_at IS NULL THEN 'dead receiver' ELSE 'storm of refusals' END AS kind,
     CASE c.tasks WHEN 0 THEN 'unknown tasks' WHEN 1 THEN 'one task' ELSE concat(CAST(c.tasks AS VARCHAR), ' tasks') END AS tasks_said,
     c.count,

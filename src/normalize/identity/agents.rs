@@ -28,13 +28,14 @@ pub(super) fn resolve(facts: &mut Facts, aliases: &BTreeMap<String, String>) {
     }
     let calls = Shared::by(facts, call_key);
     let traces = Shared::by(facts, |common| common.trace_id.clone());
-    let names = names(facts, &calls, &traces, &by_task(facts, is_place));
+    let known = names(facts, &calls, &traces, &by_task(facts, is_place));
     for common in facts.commons_mut().filter(|common| !is_place(common)) {
-        let name = loose_name(common);
+        let name = name_of(&common.agent_ref);
         let found = calls
             .only(&call_key(common))
-            .or_else(|| traces.only(&common.trace_id))
-            .or_else(|| name.and_then(|_| names.get(&common.agent_ref)).cloned());
+            .or_else(|| traces.only(&common.trace_id).filter(|_| !common.agent_ref.starts_with("name:")))
+            .or_else(|| known.get(&common.agent_ref).cloned())
+            .or_else(|| name.and_then(|name| directory.by_name_alike(name)).cloned());
         common.agent = found.or_else(|| name.map(|name| alias(aliases, name))).unwrap_or_default();
     }
     give_by_task(facts);
@@ -49,14 +50,14 @@ fn call_key(common: &Common) -> String {
     }
 }
 
-/// Whether the record itself says at which place the agent answers, or gives a name that only one card bears.
-fn is_place(common: &Common) -> bool {
-    !common.agent_ref.is_empty() && !common.agent.is_empty()
+/// The name in a reference that is no place.
+fn name_of(reference: &str) -> Option<&str> {
+    reference.strip_prefix("service:").or_else(|| reference.strip_prefix("name:"))
 }
 
-/// A name that says nothing of a place: of a service, or of a card that was not seen.
-fn loose_name(common: &Common) -> Option<&str> {
-    common.agent_ref.strip_prefix("service:").or_else(|| common.agent_ref.strip_prefix("name:"))
+/// Whether the record itself says at which place the agent answers, or calls it by the name on one agent's card.
+fn is_place(common: &Common) -> bool {
+    !common.agent_ref.is_empty() && !common.agent.is_empty()
 }
 
 fn alias(aliases: &BTreeMap<String, String>, name: &str) -> String {
@@ -136,9 +137,8 @@ impl Directory {
             return String::new();
         }
         if let Some(name) = reference.strip_prefix("name:") {
-            let bearers = self.names.get(name).filter(|roots| roots.len() == 1);
-            let label = bearers.and_then(|roots| roots.first()).and_then(|root| self.labels.get(root));
-            return label.cloned().unwrap_or_default();
+            let roots = self.names.get(name).cloned().unwrap_or_default();
+            return self.only_label(&roots).or_else(|| aliases.get(name)).cloned().unwrap_or_default();
         }
         let Some(site) = Site::parse(reference) else { return alias(aliases, reference) };
         let site = site.card_base();
@@ -146,6 +146,17 @@ impl Directory {
             Some(label) => label.clone(),
             None => alias(aliases, &site.authority),
         }
+    }
+
+    /// What the only agent is called whose card bears a name, spelled as services are: `summary-agent` is `Summary Agent`.
+    fn by_name_alike(&self, name: &str) -> Option<&String> {
+        let spelled = fold(name);
+        let alike = self.names.iter().filter(|(known, _)| !spelled.is_empty() && fold(known) == spelled);
+        self.only_label(&alike.flat_map(|(_, roots)| roots).copied().collect())
+    }
+
+    fn only_label(&self, roots: &BTreeSet<usize>) -> Option<&String> {
+        roots.first().filter(|_| roots.len() == 1).and_then(|root| self.labels.get(root))
     }
 
     /// The group of the longest known place that holds this one, else the only group of its authority.
@@ -205,16 +216,17 @@ impl Shared {
     }
 }
 
-/// Names, as records give them, whose calls, traces and tasks all lead to one agent.
+/// Names and services, as records give them, whose calls and tasks all lead to one agent; of services traces count as well.
 fn names(facts: &Facts, calls: &Shared, traces: &Shared, tasks: &Shared) -> BTreeMap<String, String> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     let mut see = |common: &Common, agent: Option<String>| {
-        if let (false, Some(_), Some(agent)) = (is_place(common), loose_name(common), agent) {
+        if let (false, Some(_), Some(agent)) = (is_place(common), name_of(&common.agent_ref), agent) {
             found.entry(common.agent_ref.clone()).or_default().insert(agent);
         }
     };
     for common in facts.commons() {
-        see(common, calls.only(&call_key(common)).or_else(|| traces.only(&common.trace_id)));
+        let by_trace = || traces.only(&common.trace_id).filter(|_| common.agent_ref.starts_with("service:"));
+        see(common, calls.only(&call_key(common)).or_else(by_trace));
     }
     for (task, common) in facts.of_tasks() {
         see(common, tasks.only(task));
@@ -229,6 +241,11 @@ fn by_task(facts: &Facts, counts: impl Fn(&Common) -> bool) -> Shared {
         agents.entry(task.to_owned()).or_default().insert(common.agent.clone());
     }
     Shared(agents)
+}
+
+/// A name without case, spaces and signs.
+fn fold(name: &str) -> String {
+    name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 /// What still has no agent takes it from its task, if that was seen with exactly one.

@@ -114,9 +114,9 @@ fn a_service_is_the_agent_that_its_calls_reach() {
 }
 
 #[test]
-fn a_card_name_whose_card_was_not_seen_is_the_agent_that_its_calls_reach() {
+fn an_agent_that_calls_itself_by_name_is_the_one_that_its_calls_reach() {
     let mut facts = Facts::default();
-    call("//h:1", |common, _| common.call_id = "span:s1".to_owned(), &mut facts);
+    call("//h:1", |common, _| common.span_id = "s1".to_owned(), &mut facts);
     call("name:Summary Agent", |common, _| common.call_id = "span:s1".to_owned(), &mut facts);
     call("name:Summary Agent", |_, _| {}, &mut facts);
     call("name:Lonely", |_, _| {}, &mut facts);
@@ -124,12 +124,22 @@ fn a_card_name_whose_card_was_not_seen_is_the_agent_that_its_calls_reach() {
 }
 
 #[test]
-fn a_service_whose_tasks_are_an_agents_is_that_agent() {
+fn an_agent_is_not_the_one_that_it_calls_in_the_same_trace() {
     let mut facts = Facts::default();
-    call("http://h:1/a2a", |_, own| own.task_id = "k1".to_owned(), &mut facts);
-    call("service:summary", |_, own| own.task_id = "k1".to_owned(), &mut facts);
-    call("", |_, own| own.task_id = "k1".to_owned(), &mut facts);
-    assert_eq!(agents(&mut facts), ["h:1", "h:1", "h:1"]);
+    call("name:Caller", |common, _| common.trace_id = "t1".to_owned(), &mut facts);
+    call("http://h:1/a2a", |common, _| common.trace_id = "t1".to_owned(), &mut facts);
+    assert_eq!(agents(&mut facts), ["Caller", "h:1"]);
+}
+
+#[test]
+fn a_service_bears_the_name_of_its_card_as_services_are_spelled() {
+    let mut facts = Facts::default();
+    card("http://h:1/.well-known/agent-card.json", "Summary Agent", &[], &mut facts);
+    call("service:summary-agent", |_, _| {}, &mut facts);
+    call("service:summary", |_, _| {}, &mut facts);
+    assert_eq!(agents(&mut facts), ["h:1", "summary"]);
+    card("http://h:2/.well-known/agent-card.json", "summary agent", &[], &mut facts);
+    assert_eq!(agents(&mut facts)[0], "summary-agent");
 }
 
 #[test]
@@ -166,6 +176,41 @@ fn a_callers_name_comes_from_the_span_of_the_same_call() {
     resolve(&mut facts, &IdentitySettings::default());
     let clients: Vec<_> = facts.exchanges.iter().map(|row| row.common.client.as_str()).collect();
     assert_eq!(clients, ["orchestrator", "orchestrator", "10.0.0.8"]);
+}
+
+#[test]
+fn unnamed_calls_from_an_address_are_those_of_the_only_name_known_there() {
+    let mut facts = Facts::default();
+    for (span, address, name) in [
+        ("s1", "10.0.0.7", "a"),
+        ("", "10.0.0.7", ""),
+        ("s2", "10.0.0.8", "a"),
+        ("s3", "10.0.0.8", "b"),
+        ("", "10.0.0.8", ""),
+    ] {
+        call(
+            "http://h:1/a2a",
+            |common, _| {
+                common.client_ref = address.to_owned();
+                common.span_id = span.to_owned();
+            },
+            &mut facts,
+        );
+        if !name.is_empty() {
+            call(
+                "http://h:1/a2a",
+                |common, _| {
+                    common.client_ref = name.to_owned();
+                    common.span_id = span.to_owned();
+                    common.observer = "client".to_owned();
+                },
+                &mut facts,
+            );
+        }
+    }
+    resolve(&mut facts, &IdentitySettings::default());
+    let clients: Vec<_> = facts.exchanges.iter().map(|row| row.common.client.as_str()).collect();
+    assert_eq!(clients, ["a", "a", "a", "a", "a", "b", "b", "10.0.0.8"]);
 }
 
 #[test]

@@ -17,6 +17,7 @@ use super::http::Http;
 use super::node::{Node, Side};
 use super::row::{Seen, call_id, service_ref};
 use super::sentence::{CLOSE_NANOS, MAX_NEIGHBOURS, Notes, SLACK_NANOS};
+use super::taped::Taped;
 use super::trace::Call;
 
 /// Steps up a trace to the call that a delivery belongs to.
@@ -308,58 +309,6 @@ fn tasks_of_traces(facts: &Facts) -> HashMap<String, Option<String>> {
         }
     }
     tasks
-}
-
-/// Deliveries that were taped, for sentences that no span explains.
-struct Taped {
-    /// By task and trace, in the order of time.
-    by_task: HashMap<(String, String), Vec<TapedDelivery>>,
-}
-
-/// A delivery that was taped.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct TapedDelivery {
-    at: Instant,
-    call_id: String,
-    url: String,
-    /// A sentence was given to it.
-    given: bool,
-}
-
-impl Taped {
-    fn new(facts: &Facts) -> Self {
-        let mut by_task: HashMap<(String, String), Vec<TapedDelivery>> = HashMap::new();
-        for row in facts.push_deliveries.iter().filter(|row| !row.common.span_id.is_empty()) {
-            let key = (row.own.task_id.clone(), row.common.trace_id.clone());
-            by_task.entry(key).or_default().push(TapedDelivery {
-                at: row.common.observed_at,
-                call_id: call_id(&row.common.span_id),
-                url: row.own.url.clone(),
-                given: false,
-            });
-        }
-        for taped in by_task.values_mut() {
-            // The same delivery read twice is one.
-            taped.sort();
-            taped.dedup();
-        }
-        Self { by_task }
-    }
-
-    /// The call that a sentence is about: the last that began before it, else the first just after.
-    fn call_of(&mut self, note: &Note) -> String {
-        let key = (note.task_id.clone(), note.seen.trace_id.clone());
-        let Some(taped) = self.by_task.get_mut(&key) else { return String::new() };
-        let fits = |taped: &TapedDelivery| !taped.given && is_same_hook(&taped.url, &note.url);
-        let began = taped.partition_point(|taped| taped.at <= note.seen.at);
-        let before = (0..began).rev().take(MAX_NEIGHBOURS).find(|&i| taped.get(i).is_some_and(fits));
-        // The tape's clock may be a little behind the log's.
-        let latest = note.seen.at.0.saturating_add(SLACK_NANOS);
-        let after = || (began..taped.len()).find(|&i| taped.get(i).is_some_and(|t| t.at.0 <= latest && fits(t)));
-        let Some(found) = before.or_else(after).and_then(|i| taped.get_mut(i)) else { return String::new() };
-        found.given = true;
-        found.call_id.clone()
-    }
 }
 
 /// A delivery that only a log tells of.
