@@ -106,7 +106,8 @@ fn what_the_subset_has_is_accepted() {
     let skills = "SELECT e.agent, e.task_id, e.observed_at, 'likely' AS confidence, e.fact_id FROM task_events AS e \
         INNER JOIN skills AS s ON s.skill_id = e.skill_id";
     let view = "-- title = \"Skills\"\n-- by = [\"skill_id\"]\n--\nSELECT s.skill_id, count(*) AS bodies FROM card_skills AS s GROUP BY s.skill_id\n";
-    let files = [rule("r", &[], skills), ("views/skills.sql".to_owned(), view.to_owned())];
+    let marks = ("marks", r#"{ skills = { on = ["skill_id"] } }"#);
+    let files = [rule("r", &[marks], skills), ("views/skills.sql".to_owned(), view.to_owned())];
     assert_eq!(checked(&files), NOTHING);
 }
 
