@@ -94,7 +94,7 @@ pub struct Analyze {
     /// Files, folders, globs, or `-` for standard input. Formats are recognised by content: HTTP exchanges as NDJSON, HAR,
     /// OTLP traces and logs (protobuf, JSON), JSON logs, agent cards; gzip and zstd
     #[arg(value_name = "PATH", required_unless_present = "print_schema")]
-    pub paths: Vec<String>,
+    pub paths: Vec<PathBuf>,
     /// Form of the result [default: table]
     #[arg(long, value_name = "FORM", env = "A2A_DRIFT_FORMAT", hide_env_values = true)]
     pub format: Option<Format>,
@@ -120,12 +120,17 @@ pub struct Analyze {
 pub enum Rules {
     /// One line a rule: category, id, severity, title
     List,
-    /// A rule's header, runbook and query
+    /// A rule: what it says and needs, its runbook, its query
     Show {
         /// The rule
         #[arg(value_name = "ID")]
         id: String,
+        /// Print its file as it is, to begin a rule of your own with
+        #[arg(long)]
+        sql: bool,
     },
+    /// Print the page of all rules as Markdown: index, runbooks, shared views
+    Docs,
     /// Look for mistakes in a folder of rules and views; print them as `path:line:column: message`
     Check {
         /// The folder [default: --queries, else the built-in rules]

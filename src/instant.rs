@@ -9,9 +9,19 @@ use chrono::{DateTime, SecondsFormat, Utc};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Instant(pub i64);
 
+/// 2200-01-01T00:00:00Z: past every clock that is merely wrong, and far enough below the end of the count (2262) that
+/// rules can add their patience to any instant read.
+const END: i64 = 7_258_118_400_000_000_000;
+
 impl Instant {
+    /// Nanoseconds since the epoch, if they are of the years 1970 to 2199: what is outside is no time that a capture can
+    /// mean.
+    pub fn from_nanos(nanos: i64) -> Option<Self> {
+        (0..END).contains(&nanos).then_some(Self(nanos))
+    }
+
     /// Reads an RFC 3339 time, with `Z` or an offset and any number of fraction digits; a time without an offset is
-    /// taken as UTC, as Python's `isoformat` writes it.
+    /// taken as UTC, as Python's `isoformat` writes it. Only of the years 1970 to 2199.
     pub fn parse_rfc3339(text: &str) -> Option<Self> {
         let text = text.trim();
         let parsed = DateTime::parse_from_rfc3339(text).map(|t| t.with_timezone(&Utc)).ok().or_else(|| {
@@ -21,11 +31,11 @@ impl Instant {
                 .map(|t| t.with_timezone(&Utc))
                 .ok()
         })?;
-        parsed.timestamp_nanos_opt().map(Self)
+        parsed.timestamp_nanos_opt().and_then(Self::from_nanos)
     }
 
     /// Reads an epoch number whose unit is told by its size: seconds, milliseconds, microseconds or nanoseconds
-    /// of the years 1973 to 2286.
+    /// of the years 1973 to 2199.
     pub fn from_epoch_number(value: f64) -> Option<Self> {
         let scale = match value {
             v if !v.is_finite() || v < 1e8 => return None,
@@ -38,12 +48,14 @@ impl Instant {
         // Whole seconds and the rest apart: a double holds no nanoseconds of today.
         let whole = value.trunc();
         let rest = value - whole;
-        Some(Self((whole as i64).checked_mul(scale as i64)? + (rest * scale).round() as i64))
+        Self::from_nanos((whole as i64).checked_mul(scale as i64)?.checked_add((rest * scale).round() as i64)?)
     }
 
-    /// This instant moved by a duration in milliseconds, as captures give elapsed times.
+    /// This instant moved by a duration in milliseconds, as captures give elapsed times; itself if that leaves the years
+    /// 1970 to 2199.
     pub fn plus_millis(self, millis: f64) -> Self {
-        if millis.is_finite() { Self(self.0.saturating_add((millis * 1e6) as i64)) } else { self }
+        let moved = self.0.checked_add((millis * 1e6) as i64).and_then(Self::from_nanos);
+        moved.filter(|_| millis.is_finite()).unwrap_or(self)
     }
 
     /// RFC 3339 in UTC with as many fraction digits as the value has (0, 3, 6 or 9).
@@ -77,5 +89,19 @@ mod tests {
             assert_eq!(Instant::from_epoch_number(number), Some(Instant(1_796_019_334_000_000_000)), "{number}");
         }
         assert_eq!(Instant::from_epoch_number(12.0), None);
+    }
+
+    #[test]
+    fn times_that_no_clock_shows_are_none() {
+        for text in ["9999-12-31T23:59:59Z", "2262-04-11T23:47:16Z", "1677-09-21T00:12:44Z", "0001-01-01T00:00:00Z"] {
+            assert_eq!(Instant::parse_rfc3339(text), None, "{text}");
+        }
+        for number in [9_223_372_036.9, 9_223_372_036_854_775_807.0, -1.0, f64::NAN, f64::INFINITY, 1e300] {
+            assert_eq!(Instant::from_epoch_number(number), None, "{number}");
+        }
+        let start = Instant(1_796_019_334_000_000_000);
+        for millis in [1e300, -1e300, f64::NAN, 9.2e12] {
+            assert_eq!(start.plus_millis(millis), start, "{millis}");
+        }
     }
 }

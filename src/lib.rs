@@ -12,6 +12,8 @@
 
 pub mod instant;
 
+mod page;
+
 pub mod receive;
 
 pub mod decode;
@@ -21,6 +23,8 @@ pub mod normalize;
 pub mod tables;
 
 pub mod rules;
+
+pub mod live;
 
 pub mod findings;
 

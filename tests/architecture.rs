@@ -12,13 +12,15 @@ use walkdir::WalkDir;
 /// What each room may name beside itself: the output of the room on its left, what it makes, and plain types.
 const MAY_NAME: &[(&str, &[&str])] = &[
     ("instant", &[]),
+    ("page", &[]),
     ("receive", &[]),
     ("decode", &["receive", "instant"]),
     ("normalize", &["decode", "tables", "instant"]),
     ("tables", &["instant"]),
-    ("rules", &["tables", "findings", "instant"]),
+    ("rules", &["tables", "findings", "instant", "page"]),
+    ("live", &["rules", "tables", "findings", "instant"]),
     ("findings", &["instant"]),
-    ("publish", &["findings", "instant"]),
+    ("publish", &["findings", "instant", "page"]),
     ("config", &["findings", "instant"]),
     ("cli", &["config", "instant"]),
     ("telemetry", &[]),

@@ -155,7 +155,7 @@ fn findings_make_the_exit_code_1_unless_they_are_below_what_fails() {
     assert_eq!((code(&output), stderr(&output).as_str()), (1, ""));
     assert!(stdout(&output).starts_with("DRIFT  "), "{}", stdout(&output));
     assert_eq!(code(&run(&["analyze", CAPTURE, "--fail-on", "never"])), 0);
-    assert_eq!(code(&run(&["analyze", CAPTURE, "--rule", "skills_changed_same_version", "--fail-on", "critical"])), 0);
+    assert_eq!(code(&run(&["analyze", CAPTURE, "--rule", "security_changed", "--fail-on", "critical"])), 0);
 }
 
 #[test]
@@ -200,7 +200,7 @@ fn nothing_is_due_before_it_happened() {
 
 #[test]
 fn a_rule_that_could_not_see_gives_no_verdict() {
-    let output = run(&["analyze", CAPTURE, "--rule", "split_brain"]);
+    let output = run(&["analyze", CAPTURE, "--rule", "failed_by_card"]);
     assert_eq!(code(&output), 2);
     assert!(stdout(&output).starts_with("NO VERDICT  nothing found\n"), "{}", stdout(&output));
     assert!(stderr(&output).contains("every rule that was asked for lacks a field"), "{}", stderr(&output));
@@ -259,10 +259,88 @@ fn thresholds_and_spellings_that_do_not_exist_are_refused() {
 fn rules_can_be_listed_shown_and_checked() {
     let list = stdout(&run(&["rules", "list"]));
     assert!(list.lines().any(|line| line.starts_with("lifecycle ") && line.contains(" split_brain ")), "{list}");
-    let shown = stdout(&run(&["rules", "show", "split_brain"]));
-    assert!(shown.contains("-- ## First checks\n") && shown.contains("\nSELECT\n"), "{shown}");
+    let file = stdout(&run(&["rules", "show", "split_brain", "--sql"]));
+    assert_eq!(file, std::fs::read_to_string("queries/rules/lifecycle/split_brain.sql").unwrap());
     assert_eq!(code(&run(&["rules", "check", "queries"])), 0);
     assert_eq!(code(&run(&["rules", "show", "split_brian"])), 2);
+}
+
+/// A folder of one rule and the view that it reads, with what could break a table, a list or a line in their texts.
+fn own_rules() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let rule = r#"-- title    = "A card of type `*/*` | no other was looked at"
+-- severity = "warning"
+-- status   = "experimental"
+-- since    = "0.1.0"
+-- by       = ["agent"]
+-- entity   = ["agent", "card_url"]
+-- needs    = ["cards.url[extended=false]@client", "cards.url"]
+-- summary  = "{agent} shows {card_url}"
+-- suspect  = "card-publisher"
+-- because  = "it is there"
+-- next     = "Ask the publisher of {agent} for a card with a type, and every client that keeps the old one to fetch it again"
+-- params   = { grace = "2 seconds", share = 0.5, least = 2 }
+--
+-- ## What it finds
+-- A card, in a sentence that is long enough to be wrapped on a page of one hundred columns, and then some.
+--
+-- A second paragraph.
+-- ## Why it matters
+-- It does not.
+-- ## First checks
+-- 1. Look at the card at the time of the finding, and at every card that anyone saw at that url within the hour
+--    before.
+-- 2. Look again:
+-- ```sh
+-- curl -s https://agent.example/.well-known/agent-card.json
+-- ```
+-- ## When it is wrong
+-- - Always.
+-- ## What it cannot see
+-- Nothing.
+
+SELECT
+    l.agent,
+    l.card_url,
+    l.observed_at,
+    'confirmed' AS confidence,
+    l.fact_id
+FROM looks AS l
+WHERE $share > 0 AND $least > 0 AND l.observed_at > l.observed_at - CAST($grace AS INTERVAL)
+"#;
+    let view = r#"-- title = "Looks at cards"
+-- by    = ["agent"]
+--
+-- One row a look.
+
+SELECT
+    c.agent,
+    c.url AS card_url,
+    c.observed_at,
+    c.fact_id
+FROM cards AS c
+"#;
+    for (path, text) in [("rules/card/typed.sql", rule), ("views/looks.sql", view)] {
+        let path = folder.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, text).unwrap();
+    }
+    folder
+}
+
+#[test]
+fn a_rule_is_shown_as_a_page_for_people_and_all_rules_as_one_for_a_repository() {
+    let folder = own_rules();
+    let rules = |args: &[&str]| {
+        let output = program().args(["rules", "--queries", "."]).args(args).current_dir(&folder).output().unwrap();
+        assert_eq!((code(&output), stderr(&output).as_str()), (0, ""), "{args:?}");
+        stdout(&output)
+    };
+    insta::assert_snapshot!("rules_list", rules(&["list"]));
+    insta::assert_snapshot!("rules_show", rules(&["show", "typed"]));
+    let docs = rules(&["docs"]);
+    let (_, of_these_rules) = docs.split_once("## Index of rules\n").unwrap();
+    insta::assert_snapshot!("rules_docs", of_these_rules);
 }
 
 #[test]

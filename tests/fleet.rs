@@ -56,7 +56,7 @@ fn fingerprints_of_the_fleet_are_those_of_the_records_program() {
 }
 
 #[test]
-fn a_healthy_fleet_of_forty_agents_yields_nothing_at_warning_or_above() {
+fn a_healthy_fleet_of_more_than_forty_agents_yields_nothing_at_warning_or_above() {
     let findings = findings(healthy::capture(None));
     assert!(loud(&findings).is_empty(), "{}", told(&loud(&findings)));
 }

@@ -5,16 +5,7 @@
 -- the agent's own tap saw or that carries an A2A or JSON-RPC error. Only callers that were refused at all are looked at. `ok_before`: successes
 -- before the refusal; `last_ok_at`: the last of them. `is_isolated`: the only refusal between two successes.
 
-WITH failed AS (
-    SELECT
-        e.agent,
-        e.task_id
-    FROM task_events AS e
-    WHERE e.task_id <> '' AND e.origin <> 'local' AND e.state IN ('failed', 'rejected') AND e.reason_class = 'auth'
-    GROUP BY e.agent, e.task_id
-),
-
-answered AS (
+WITH answered AS (
     SELECT
         c.agent,
         c.client,
@@ -30,7 +21,7 @@ answered AS (
             OR c.error_reason IN ('AUTHENTICATION_REQUIRED', 'AUTHORIZATION_FAILED', 'UNAUTHENTICATED', 'PERMISSION_DENIED')
         ) AS is_past_gateway
     FROM calls AS c
-    LEFT JOIN failed AS f ON c.agent = f.agent AND c.task_id = f.task_id
+    LEFT JOIN tasks_refused_access AS f ON c.agent = f.agent AND c.task_id = f.task_id
     WHERE c.outcome IN ('ok', 'auth')
 ),
 

@@ -3,7 +3,8 @@
 --
 -- A card identity is (agent, tenant, principal, basic or extended). Where nobody knows who asked for an extended card, the client stands for the
 -- principal (`viewer`): extended cards may differ by caller. Words, urls and signatures make no generation. `fact_id` is the first look that
--- shows a generation, `fact_before` the first that showed the one before, `last_before_*` the last look that showed it.
+-- shows a generation, `fact_before` the first that showed the one before, `last_before_*` the last look that showed it; `shown_before_at` is when
+-- the generation that begins was shown before, if ever.
 
 WITH looked AS (
     SELECT
@@ -47,7 +48,10 @@ followed AS (
         lag(l.observed_at) OVER (PARTITION BY l.agent, l.tenant, l.principal, l.extended, l.viewer ORDER BY l.observed_at, l.fact_id)
             AS last_before_at,
         lag(l.fact_id) OVER (PARTITION BY l.agent, l.tenant, l.principal, l.extended, l.viewer ORDER BY l.observed_at, l.fact_id)
-            AS last_before_fact_id
+            AS last_before_fact_id,
+        lag(l.observed_at) OVER (
+            PARTITION BY l.agent, l.tenant, l.principal, l.extended, l.viewer, l.generation ORDER BY l.observed_at, l.fact_id
+        ) AS shown_before_at
     FROM looked AS l
 ),
 
@@ -69,7 +73,8 @@ changed AS (
         k.generation,
         k.last_body_before,
         k.last_before_at,
-        k.last_before_fact_id
+        k.last_before_fact_id,
+        k.shown_before_at
     FROM followed AS k
     WHERE k.generation_before IS NULL OR k.generation_before <> k.generation
 )
@@ -92,6 +97,7 @@ SELECT
     c.last_body_before,
     c.last_before_at,
     c.last_before_fact_id,
+    c.shown_before_at,
     lead(c.observed_at) OVER (PARTITION BY c.agent, c.tenant, c.principal, c.extended, c.viewer ORDER BY c.observed_at, c.fact_id) AS valid_to,
     lag(c.version) OVER (PARTITION BY c.agent, c.tenant, c.principal, c.extended, c.viewer ORDER BY c.observed_at, c.fact_id) AS version_before,
     lag(c.contract_sha256) OVER (PARTITION BY c.agent, c.tenant, c.principal, c.extended, c.viewer ORDER BY c.observed_at, c.fact_id)

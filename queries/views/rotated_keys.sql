@@ -96,6 +96,7 @@ current_keys AS (
         l.fact_id,
         k.kid,
         k.thumbprint,
+        k.origin,
         k.fact_id AS key_fact_id
     FROM listed AS l
     INNER JOIN key_looks AS k ON l.agent = k.agent AND l.key_url = k.key_url AND l.looked_at = k.observed_at
@@ -108,7 +109,8 @@ owned AS (
         s.url,
         s.fact_id,
         max(c.thumbprint) AS thumbprint,
-        min(c.key_fact_id) AS key_fact_id
+        -- A key set says more than the signature of a card.
+        split_part(min(concat(CASE c.origin WHEN 'jwks' THEN '0' ELSE '1' END, ' ', c.key_fact_id)), ' ', 2) AS key_fact_id
     FROM steps AS s
     INNER JOIN current_keys AS c ON s.agent = c.agent AND s.url = c.url AND s.fact_id = c.fact_id AND s.kid = c.kid
     GROUP BY s.agent, s.url, s.fact_id

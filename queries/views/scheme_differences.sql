@@ -10,40 +10,42 @@ WITH compared AS (
         d.agent,
         d.task_id,
         d.call_id,
-        d.url,
-        d.scheme,
-        d.token_present,
-        d.failure_class,
-        d.http_status,
-        d.observed_at,
-        d.fact_id,
-        c.scheme AS asked,
-        c.fact_id AS config_fact_id,
         c.url = d.url AS is_here,
-        bool_or(c.url = d.url) OVER (PARTITION BY d.agent, d.task_id, d.call_id) AS has_here,
         c.scheme IN ('', 'apikey') OR c.scheme = d.scheme OR (c.scheme = 'jwt' AND d.signature NOT IN ('', 'absent')) AS fits
     FROM deliveries AS d
     INNER JOIN push_configs AS c ON d.agent = c.agent AND d.task_id = c.task_id
     WHERE
         d.task_id <> '' AND d.headers_seen AND d.failure_class IN ('', 'auth')
         AND (d.config_id = '' OR c.config_id = '' OR d.config_id = c.config_id)
+),
+
+differing AS (
+    SELECT
+        c.agent,
+        c.task_id,
+        c.call_id,
+        bool_or(c.is_here) AS has_here
+    FROM compared AS c
+    GROUP BY c.agent, c.task_id, c.call_id
+    HAVING NOT bool_or(c.fits AND c.is_here) AND NOT (bool_or(c.fits) AND NOT bool_or(c.is_here))
 )
 
 SELECT
-    c.agent,
-    c.task_id,
-    c.call_id,
-    c.url,
-    c.scheme,
-    c.token_present,
-    c.failure_class,
-    c.http_status,
-    min(c.asked) AS asked,
-    c.observed_at,
-    c.fact_id,
-    min(c.config_fact_id) AS config_fact_id
-FROM compared AS c
-WHERE c.is_here OR NOT c.has_here
+    d.agent,
+    d.task_id,
+    d.call_id,
+    d.url,
+    d.scheme,
+    d.token_present,
+    d.failure_class,
+    d.http_status,
+    string_agg(DISTINCT c.scheme, ' or ' ORDER BY c.scheme) AS asked,
+    d.observed_at,
+    d.fact_id,
+    min(c.fact_id) AS config_fact_id
+FROM differing AS x
+INNER JOIN deliveries AS d ON x.agent = d.agent AND x.task_id = d.task_id AND x.call_id = d.call_id
+INNER JOIN push_configs AS c ON x.agent = c.agent AND x.task_id = c.task_id AND (c.url = d.url OR NOT x.has_here)
+WHERE d.config_id = '' OR c.config_id = '' OR d.config_id = c.config_id
 GROUP BY
-    c.agent, c.task_id, c.call_id, c.url, c.scheme, c.token_present, c.failure_class, c.http_status, c.observed_at, c.fact_id
-HAVING NOT bool_or(c.fits)
+    d.agent, d.task_id, d.call_id, d.url, d.scheme, d.token_present, d.failure_class, d.http_status, d.observed_at, d.fact_id

@@ -1,10 +1,11 @@
 -- title  = "Tasks that were open when a look saw a new generation of their agent's card"
 -- by     = ["agent", "task_id"]
--- params = { silence = "1 hour", pause = "7 days" }
+-- params = { silence = "1 hour", pause = "7 days", flap = "5 minutes" }
 -- marks  = { card_generations = { on = ["agent"] } }
 --
 -- One row a task and change. The card before is `*_before`, the one after has no suffix; `changed_at` is the first look that shows the new one,
--- `valid_to` the first look that shows the one after that. Changes of another principal's card do not concern a task. `state` is what was
+-- `valid_to` the first look that shows the one after that. Changes of another principal's card do not concern a task,
+-- nor does the return of a generation that was shown less than `flap` before: where two views of a card flicker, only the first change counts. `state` is what was
 -- known of the task at the change. A task without an end that nobody spoke of for `silence` before the change (`pause` while it
 -- waits for input), nor after it, is abandoned rather than open. `uses_streaming`, `uses_push`: until the change, by calls and deliveries.
 
@@ -45,7 +46,9 @@ WITH crossed AS (
         ON
             t.agent = g.agent AND t.created_at < g.valid_from
             AND (t.principal = '' OR g.principal = '' OR t.principal = g.principal)
-    WHERE g.fact_before IS NOT NULL AND (t.ended_at IS NULL OR t.ended_at > g.valid_from)
+    WHERE
+        g.fact_before IS NOT NULL AND (g.shown_before_at IS NULL OR g.valid_from > g.shown_before_at + CAST($flap AS INTERVAL))
+        AND (t.ended_at IS NULL OR t.ended_at > g.valid_from)
 ),
 
 told AS (

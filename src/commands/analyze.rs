@@ -1,35 +1,30 @@
 //! `analyze`: captures in, verdict out.
 //!
 //! In: paths and settings. Out: the report on standard output; a diagnosis on standard error when there is no verdict.
-//! Every stage is called here, and nowhere else.
+//! Every stage of a run is called from here.
 
 use std::collections::BTreeMap;
-use std::io::IsTerminal;
 use std::path::Path;
 
 use anyhow::{Context, bail};
 
+use super::corpus::{corpus, known_rule};
 use super::intake::{Account, Gathering};
 use super::progress::Progress;
-use super::{Outcome, configure, print, say};
+use super::{Outcome, configure, page_width, print, say};
 use crate::cli::{Analyze, Global};
 use crate::config::{Config, Format, LimitSettings, Overrides};
 use crate::decode::key_map::KeyMap;
 use crate::decode::{self, Limits};
-use crate::findings::{Report, RuleFailure, Unjudged};
+use crate::findings::{Report, Unjudged};
 use crate::normalize::identity::{self, IdentitySettings};
 use crate::normalize::patterns::Patterns;
 use crate::normalize::{Normalizer, NormalizerSettings};
 use crate::publish::table::Detail;
-use crate::publish::{diagnosis, json, table};
+use crate::publish::{clean, diagnosis, json, table};
 use crate::receive::{self, Input};
-use crate::rules::{self, AsOf, Corpus, Engine, Rule};
+use crate::rules::{self, AsOf, Engine};
 use crate::tables::Facts;
-
-/// Width of a page that is not shown on a terminal.
-const PAGE_WIDTH: usize = 100;
-/// A name at least this similar (0 to 1) is offered when an id is unknown.
-const SIMILAR: f64 = 0.7;
 
 /// Runs `analyze`.
 pub(super) fn run(args: Analyze, global: &Global) -> anyhow::Result<Outcome> {
@@ -70,27 +65,6 @@ pub(super) fn run(args: Analyze, global: &Global) -> anyhow::Result<Outcome> {
     })
 }
 
-/// The rules to judge by: those of a folder, else the built-in ones.
-pub(super) fn corpus(folder: Option<&Path>) -> anyhow::Result<Corpus> {
-    match folder {
-        Some(folder) => Corpus::from_dir(folder).with_context(|| format!("rules in {}", folder.display())),
-        None => Corpus::embedded().context("built-in rules"),
-    }
-}
-
-/// Refuses ids of rules that do not exist: silence about them would look like health.
-pub(super) fn only_known(wanted: &[String], corpus: &Corpus) -> anyhow::Result<()> {
-    let Some(id) = wanted.iter().find(|id| corpus.rule(id).is_none()) else { return Ok(()) };
-    let similar = |rule: &Rule| strsim::jaro_winkler(id, &rule.id);
-    let mut near: Vec<&Rule> = corpus.rules.iter().filter(|rule| similar(rule) >= SIMILAR).collect();
-    near.sort_by(|a, b| similar(b).total_cmp(&similar(a)));
-    let near: Vec<&str> = near.into_iter().take(3).map(|rule| rule.id.as_str()).collect();
-    if near.is_empty() {
-        bail!("no rule is called \"{id}\"; `a2a-drift rules list` names them");
-    }
-    bail!("no rule is called \"{id}\"; did you mean {}?", near.join(" or "));
-}
-
 /// Reads every input into one set of facts.
 fn gather(inputs: &[Input], config: &Config, progress: &Progress) -> anyhow::Result<(Facts, Account)> {
     let limits = limits(&config.limits);
@@ -98,14 +72,18 @@ fn gather(inputs: &[Input], config: &Config, progress: &Progress) -> anyhow::Res
     let mut normalizer = Normalizer::new(vocabulary(config)?);
     let mut account = Account::default();
     for input in inputs {
-        progress.doing(format!("reading {}", input.name));
-        tracing::info!(source = %input.name, bytes = input.bytes_on_disk, "reading");
-        let reader = match config.limits.max_inflated_bytes {
-            Some(most) => input.open_limited(most)?,
-            None => input.open()?,
-        };
+        let name = clean(&input.name);
+        progress.doing(format!("reading {name}"));
+        tracing::info!(source = %name, bytes = input.bytes_on_disk, "reading");
         let mut sink = Gathering::of(&input.name, &config.observers, &mut normalizer, &mut account);
-        decode::decode_with(&input.name, reader, &limits, &keys, &mut sink);
+        let opened = match config.limits.max_inflated_bytes {
+            Some(most) => input.open_limited(most),
+            None => input.open(),
+        };
+        match opened {
+            Ok(reader) => decode::decode_with(&input.name, reader, &limits, &keys, &mut sink),
+            Err(refusal) => sink.unreadable(&input.name, &refusal),
+        }
     }
     let mut facts = normalizer.finish().facts;
     identity::resolve(&mut facts, &identities(config));
@@ -174,7 +152,9 @@ fn bare(reference: &str) -> &str {
 /// The rules, with the thresholds of the configuration, ready to judge.
 fn engine(config: &Config) -> anyhow::Result<Engine> {
     let corpus = corpus(config.queries.as_deref())?;
-    only_known(&config.rules, &corpus)?;
+    for id in &config.rules {
+        known_rule(id, &corpus)?;
+    }
     let mut overrides = rules::Overrides::new();
     for (query, values) in &config.params {
         let params = values.iter().map(|(name, value)| Ok((name.clone(), value.clone().try_into()?)));
@@ -199,7 +179,7 @@ fn judge(facts: &Facts, account: Account, engine: &Engine, config: &Config) -> a
     let evaluation = runtime.block_on(engine.evaluate(batches))?;
     let findings = rules::select(evaluation.findings, &as_of);
     // A view that failed blinds rules that read it, so every failure counts.
-    let failures = evaluation.failures.into_iter().map(|f| RuleFailure { rule: f.rule, message: f.message }).collect();
+    let failures = evaluation.failures;
     let intake = account.close(facts.len());
     Ok(Report { coverage, failures, intake, as_of: config.as_of, ..Report::new(findings, &evaluation.generations) })
 }
@@ -219,11 +199,6 @@ fn detail(global: &Global) -> Detail {
         (false, 0) => Detail::Normal,
         (false, _) => Detail::Full,
     }
-}
-
-fn page_width() -> usize {
-    let terminal = std::io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
-    terminal.map_or(PAGE_WIDTH, |(width, _)| usize::from(width.0))
 }
 
 #[cfg(test)]

@@ -4,14 +4,16 @@
 //! shows. Keeps the first reject of each reason, not all.
 
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::config::ObserverBySource;
-use crate::decode::record::{Attributes, Observer, Record, Reject, RejectReason, Sink};
+use crate::decode::record::{Attributes, Observer, Origin, Position, Record, Reject, RejectReason, Sink};
 use crate::findings::{Intake, RejectCount, SourceIntake};
 use crate::normalize::Normalizer;
+use crate::receive::ReceiveError;
 
 /// Takes what `decode` delivers of one source: records go on to the normalizer, everything is counted.
 pub(super) struct Gathering<'a> {
@@ -39,6 +41,16 @@ impl<'a> Gathering<'a> {
         let fits = |tap: &&ObserverBySource| glob::Pattern::new(&tap.source).is_ok_and(|glob| glob.matches(name));
         account.sources.push(SourceIntake { name: name.to_string(), ..SourceIntake::default() });
         Self { normalizer, account, tap: observers.iter().find(fits) }
+    }
+}
+
+impl Gathering<'_> {
+    /// Counts the source itself as not understood: it could not be opened.
+    pub(super) fn unreadable(&mut self, name: &Arc<str>, refusal: &ReceiveError) {
+        let origin = Origin { source: name.clone(), position: Position::Byte(0) };
+        // The path is the source's name already.
+        let detail = refusal.source().map_or_else(|| refusal.to_string(), ToString::to_string);
+        self.reject(Reject { origin, reason: RejectReason::Unreadable, detail });
     }
 }
 

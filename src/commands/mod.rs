@@ -4,16 +4,21 @@
 //! nothing itself.
 
 mod analyze;
+mod corpus;
 mod intake;
 mod progress;
 mod rules;
 
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
 
 use crate::cli::{Cli, Command, Global, LogFormat};
 use crate::config::{Config, Overrides};
+use crate::publish::clean_lines;
 use crate::telemetry::{self, LogForm, Verbosity};
+
+/// Width of a page that is not shown on a terminal.
+const PAGE_WIDTH: usize = 100;
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +78,12 @@ fn configure(global: &Global, given: Overrides) -> anyhow::Result<Config> {
     Ok(Config::load(global.config.as_deref(), given)?)
 }
 
+/// Width of a page on standard output.
+fn page_width() -> usize {
+    let terminal = io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
+    terminal.map_or(PAGE_WIDTH, |(width, _)| usize::from(width.0))
+}
+
 /// Prints a result. A reader that has seen enough (`| head`) is no failure.
 fn print(text: &str) -> anyhow::Result<()> {
     let mut stdout = anstream::stdout().lock();
@@ -84,7 +95,7 @@ fn print(text: &str) -> anyhow::Result<()> {
     }
 }
 
-/// Says something beside the result. There is nobody left to tell when that fails.
+/// Says something beside the result; names of files in it are anybody's. There is nobody left to tell when that fails.
 fn say(text: &str) {
-    _ = anstream::stderr().lock().write_all(format!("a2a-drift: {text}").as_bytes());
+    _ = anstream::stderr().lock().write_all(format!("a2a-drift: {}", clean_lines(text)).as_bytes());
 }

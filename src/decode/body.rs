@@ -12,6 +12,7 @@ use flate2::bufread::{DeflateDecoder, MultiGzDecoder, ZlibDecoder};
 use serde_json::{Map, Value};
 
 use super::record::{Body, Headers, RejectReason};
+use super::tree;
 
 /// A body as read.
 #[derive(Debug, Default, PartialEq)]
@@ -56,10 +57,16 @@ fn unwrap(mut map: Map<String, Value>, headers: &Headers, max_bytes: usize) -> R
     ReadBody { truncated: truncated || read.truncated, ..read }
 }
 
-/// A body recorded as text: any content coding was removed by the recorder.
+/// A body recorded as text: any content coding was removed by the recorder. JSON that nobody could read is not kept.
 pub(super) fn of_text(text: String) -> ReadBody {
-    let body = if text.is_empty() { Body::Absent } else { Body::Text(text) };
-    ReadBody { body, ..ReadBody::default() }
+    if text.is_empty() {
+        return ReadBody::default();
+    }
+    if text.trim_start().starts_with(['{', '[']) && tree::is_too_heavy(&text) {
+        let problem = Some((RejectReason::TooLarge, "body of too many parts"));
+        return ReadBody { body: Body::Absent, truncated: true, problem };
+    }
+    ReadBody { body: Body::Text(text), ..ReadBody::default() }
 }
 
 /// A body recorded as bytes.
@@ -93,8 +100,10 @@ fn of_bytes(mut bytes: Vec<u8>, headers: &Headers, max_bytes: usize) -> ReadBody
         }
     }
     let body = match String::from_utf8(bytes) {
-        Ok(text) if text.is_empty() => Body::Absent,
-        Ok(text) if is_readable(&text) => Body::Text(text),
+        Ok(text) if text.is_empty() || is_readable(&text) => {
+            let read = of_text(text);
+            return ReadBody { problem: problem.or(read.problem), ..read };
+        }
         Ok(text) => Body::Bytes(text.into_bytes()),
         Err(error) => Body::Bytes(error.into_bytes()),
     };

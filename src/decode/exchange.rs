@@ -9,14 +9,14 @@ use super::body::{self, ReadBody};
 use super::headers::{absolute_url, hex_id, read as read_headers, trace_context};
 use super::key_map::KeyMap;
 use super::record::{Body, Chunk, Exchange, Headers, Observer, Origin, Reject, RejectReason, Sink};
-use super::{Limits, har, home_made};
+use super::{Limits, har, home_made, tree};
 use crate::instant::Instant;
 
 /// Reads an exchange carried inside something else, as a map or as its text: an exchange line, a HAR entry or a
 /// home-made object. The carrier may know the time, so none is needed here.
 pub(super) fn from_value(value: Value, origin: &Origin, sink: &mut dyn Sink) -> Option<Exchange> {
     let value = match value {
-        Value::String(text) => serde_json::from_str(&text).ok()?,
+        Value::String(text) => tree::read(&text).ok()?,
         value => value,
     };
     let Value::Object(map) = value else { return None };
@@ -52,6 +52,7 @@ pub(super) fn read(
 ) -> Option<Exchange> {
     let mut exchange = empty(origin);
     read_times(&map, &mut exchange);
+    note_time(&map, &exchange, sink);
     read_parties(&map, &mut exchange);
     exchange.chunks = read_chunks(map.remove("chunks"), exchange.started_at);
     exchange.client_disconnected = flag(&map, "client_disconnected");
@@ -79,6 +80,15 @@ fn read_times(map: &Map<String, Value>, exchange: &mut Exchange) {
     let precise = map.get("start_unix_ns").and_then(nanoseconds);
     exchange.started_at = precise.or_else(|| map.get("startedDateTime").and_then(instant));
     exchange.ended_at = ended(exchange.started_at, map.get("time_ms").and_then(Value::as_f64));
+}
+
+/// Turns a time that was given and is none into a reject; the exchange is kept.
+pub(super) fn note_time(map: &Map<String, Value>, exchange: &Exchange, sink: &mut dyn Sink) {
+    let given = map.get("startedDateTime").is_some_and(|time| !time.is_null() && time.as_str() != Some(""));
+    if given && exchange.started_at.is_none() {
+        let detail = "startedDateTime is no time of the years 1970 to 2199".to_owned();
+        sink.reject(Reject { origin: exchange.origin.clone(), reason: RejectReason::BadField, detail });
+    }
 }
 
 fn read_parties(map: &Map<String, Value>, exchange: &mut Exchange) {
@@ -155,7 +165,11 @@ pub(super) fn finish(exchange: &mut Exchange, trace_id: &str, sink: &mut dyn Sin
     }
     if exchange.response_body == Body::Absent && !exchange.chunks.is_empty() {
         let joined: String = exchange.chunks.iter().map(|chunk| chunk.text.as_str()).collect();
-        exchange.response_body = body::of_text(joined).body;
+        let read = body::of_text(joined);
+        if let Some((reason, detail)) = read.problem {
+            reject(reason, detail);
+        }
+        exchange.response_body = read.body;
     }
     true
 }
@@ -204,10 +218,10 @@ pub(super) fn instant(value: &Value) -> Option<Instant> {
     }
 }
 
-/// A whole number of nanoseconds since the epoch, as a number or in a string, of the years 2001 to 2262.
+/// A whole number of nanoseconds since the epoch, as a number or in a string, of the years 2001 to 2199.
 pub(super) fn nanoseconds(value: &Value) -> Option<Instant> {
     let number = value.as_i64().or_else(|| value.as_str()?.trim().parse().ok())?;
-    (number >= 1_000_000_000_000_000_000).then_some(Instant(number))
+    Instant::from_nanos(number).filter(|_| number >= 1_000_000_000_000_000_000)
 }
 
 /// The end by start and duration in milliseconds; recorders write -1 for unknown.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use super::Limits;
 use super::body::{self, ReadBody};
-use super::exchange::{empty, ended, finish, instant, read_body, read_chunks, status, text};
+use super::exchange::{empty, ended, finish, instant, note_time, read_body, read_chunks, status, text};
 use super::headers::{absolute_url, read as read_headers};
 use super::record::{Body, Chunk, Exchange, Observer, Origin, Reject, RejectReason, Sink};
 use crate::instant::Instant;
@@ -38,6 +38,7 @@ pub(super) fn read(entry: Value, origin: &Origin, limits: &Limits, sink: &mut dy
     let mut exchange = empty(origin);
     exchange.started_at = map.get("startedDateTime").and_then(instant);
     exchange.ended_at = ended(exchange.started_at, map.get("time").and_then(Value::as_f64));
+    note_time(&map, &exchange, sink);
     read_parties(&map, &mut exchange);
     if let Some(Value::Object(request)) = map.remove("request") {
         read_request(request, &mut exchange, limits, sink);

@@ -7,6 +7,8 @@ use std::borrow::Cow;
 use serde_json::Value;
 use serde_json::error::Category;
 
+use super::tree;
+
 /// A value and what had to be done to read it.
 #[derive(Debug)]
 pub(super) struct Parsed {
@@ -23,6 +25,8 @@ pub(super) enum Fault {
     Incomplete,
     /// Nested deeper than the limit.
     TooDeep,
+    /// Of more parts than memory is spent on.
+    TooHeavy,
     /// Wrong otherwise; for a person, without content.
     Bad(String),
 }
@@ -31,6 +35,9 @@ pub(super) enum Fault {
 pub(super) fn parse(bytes: &[u8], max_depth: usize) -> Result<Parsed, Fault> {
     let text = String::from_utf8_lossy(bytes);
     let replaced_bytes = matches!(text, Cow::Owned(_));
+    if tree::is_too_heavy(&text) {
+        return Err(Fault::TooHeavy);
+    }
     let value = match serde_json::from_str(&text) {
         Ok(value) => value,
         Err(error) if error.classify() == Category::Eof => return Err(Fault::Incomplete),

@@ -93,7 +93,7 @@ fn instant(value: &Value) -> Option<Instant> {
 
 /// An integer that can only be nanoseconds, which as a float would lose its last digits.
 fn exact_nanos(number: i64) -> Option<Instant> {
-    (number >= 10_000_000_000_000_000).then_some(Instant(number))
+    Instant::from_nanos(number).filter(|_| number >= 10_000_000_000_000_000)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::tree;
 use crate::instant::Instant;
 
 /// Where a record was read: the evidence trail of every fact made from it.
@@ -160,8 +161,8 @@ impl Body {
     pub fn to_json(&self) -> Option<Value> {
         match self {
             Self::Json(value) => Some(value.clone()),
-            Self::Text(text) => serde_json::from_str(text).ok(),
-            Self::Bytes(bytes) => serde_json::from_slice(bytes).ok(),
+            Self::Text(text) => tree::read(text).ok(),
+            Self::Bytes(bytes) => tree::read(std::str::from_utf8(bytes).ok()?).ok(),
             Self::Absent => None,
         }
     }

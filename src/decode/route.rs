@@ -55,6 +55,7 @@ impl<'a> Router<'a> {
         match fault {
             Fault::Incomplete => self.reject(origin, RejectReason::Truncated, "ends inside a JSON value"),
             Fault::TooDeep => self.reject(origin, RejectReason::TooDeep, "nested deeper than the limit"),
+            Fault::TooHeavy => self.reject(origin, RejectReason::TooLarge, "JSON value of too many parts"),
             Fault::Bad(detail) => self.reject(origin, RejectReason::BadJson, &detail),
         }
     }

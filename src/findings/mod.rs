@@ -10,4 +10,4 @@ pub(crate) mod samples;
 
 pub use finding::{Confidence, Evidence, Finding, Generation, RuleCoverage, Severity};
 pub use incident::Incident;
-pub use report::{Intake, RejectCount, Report, RuleFailure, SourceIntake, Unjudged};
+pub use report::{Intake, RejectCount, Report, RuleFailure, SourceIntake, Unjudged, Verdict};

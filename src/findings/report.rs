@@ -25,10 +25,10 @@ pub struct Report {
     pub as_of: Option<Instant>,
 }
 
-/// A rule that could not be evaluated.
+/// A rule or view that failed, in whole or in some rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RuleFailure {
-    /// Rule id, or the name of a view that several rules read.
+    /// Rule id, or the name of a view.
     pub rule: String,
     /// What went wrong.
     pub message: String,
@@ -123,6 +123,16 @@ impl Report {
         self.coverage.iter().filter(|rule| !rule.missing.is_empty())
     }
 
+    /// What the run comes to.
+    pub fn verdict(&self) -> Verdict {
+        match (self.unjudged(), self.worst()) {
+            (Some(Unjudged::NoFacts | Unjudged::AllBlind), _) => Verdict::Unjudged,
+            (Some(Unjudged::RulesFailed), _) => Verdict::Incomplete,
+            (None, Some(Severity::Critical | Severity::Warning)) => Verdict::Drift,
+            (None, Some(Severity::Info) | None) => Verdict::Clean,
+        }
+    }
+
     /// Why there is no verdict, if there is none.
     pub fn unjudged(&self) -> Option<Unjudged> {
         if self.intake.facts == 0 {
@@ -135,6 +145,19 @@ impl Report {
             None
         }
     }
+}
+
+/// What a run comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// Nothing above information was found.
+    Clean,
+    /// Something was.
+    Drift,
+    /// Rules failed: what was found stands, and there may be more.
+    Incomplete,
+    /// Nothing could be judged.
+    Unjudged,
 }
 
 /// Why a run has no verdict. Silence then is not health.

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::json;
 use super::media_type;
 use super::task::Sighting;
-use crate::tables::{ArtifactPartColumns, ArtifactPartRow, Facts};
+use crate::tables::{ArtifactPartColumns, ArtifactPartRow, Facts, bounded};
 
 /// The task that artifacts belong to.
 pub(crate) struct Owner<'a> {
@@ -59,7 +59,7 @@ fn columns(owner: &Owner<'_>, seen: &Sighting<'_>) -> ArtifactPartColumns {
 fn artifact_id(artifact: &Value, place: usize) -> String {
     match json::text(artifact, &["artifactId", "artifact_id"]) {
         "" => json::integer(artifact.get("index")).map_or_else(|| place.to_string(), |index| index.to_string()),
-        id => id.to_owned(),
+        id => bounded(id).into_owned(),
     }
 }
 

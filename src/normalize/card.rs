@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 use super::card_model::{CardModel, Interface};
 use super::{canonical, card_security, fingerprint, host};
 use crate::decode::record::Headers;
+use crate::decode::tree;
 use crate::tables::{
     CardColumns, CardEndpointColumns, CardEndpointRow, CardRow, CardSkillColumns, CardSkillRow, Common, Facts,
     SigningKeyColumns, SigningKeyRow,
@@ -86,8 +87,11 @@ fn without_query(path: &str) -> &str {
 
 /// Adds the facts of one look.
 pub fn facts(look: &CardLook<'_>, facts: &mut Facts) {
-    let parsed: Option<Value> =
-        if look.body.is_none() { look.raw.and_then(|bytes| serde_json::from_slice(bytes).ok()) } else { None };
+    let parsed: Option<Value> = if look.body.is_none() {
+        look.raw.and_then(|bytes| tree::read(std::str::from_utf8(bytes).ok()?).ok())
+    } else {
+        None
+    };
     let body = look.body.or(parsed.as_ref());
     let mut row = look_columns(look);
     if let Some((value, card)) = body.filter(|_| succeeded(look)).and_then(card_in) {

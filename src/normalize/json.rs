@@ -5,6 +5,8 @@
 
 use serde_json::Value;
 
+use crate::tables::bounded;
+
 /// First member of these names that is text and not empty.
 pub(crate) fn text<'a>(value: &'a Value, names: &[&str]) -> &'a str {
     names.iter().find_map(|name| value.get(name)?.as_str().filter(|text| !text.is_empty())).unwrap_or_default()
@@ -37,7 +39,7 @@ pub(crate) fn integer(value: Option<&Value>) -> Option<i64> {
 /// An id as text: JSON-RPC allows numbers, and 0.1 captures have them for task ids too.
 pub(crate) fn id(value: Option<&Value>) -> String {
     match value {
-        Some(Value::String(text)) => text.clone(),
+        Some(Value::String(text)) => bounded(text).into_owned(),
         Some(Value::Number(number)) => number.to_string(),
         _ => String::new(),
     }

@@ -36,7 +36,10 @@ use self::patterns::Patterns;
 use self::telemetry::{Context, Telemetry};
 use crate::decode::record::{Exchange, Record};
 use crate::instant::Instant;
-use crate::tables::{ExchangeRow, Facts};
+use crate::tables::{ExchangeRow, Facts, bound};
+
+/// Bytes of a url that are read; servers refuse longer ones.
+const MOST_URL: usize = 16 << 10;
 
 /// What normalising depends on beside the records.
 #[derive(Debug, Clone)]
@@ -147,6 +150,7 @@ impl Normalizer {
         self.counts.exchanges += 1;
         // A HAR writes 0 for no response.
         exchange.status = exchange.status.filter(|status| *status != 0);
+        limit_names(&mut exchange);
         let source = exchange.origin.source.clone();
         let known = exchange.started_at.or(exchange.ended_at);
         let at = self.time(&source, known);
@@ -194,6 +198,14 @@ impl Normalizer {
         self.telemetry.finish(&context, &mut self.facts);
         Normalized { facts: self.facts, counts: self.counts }
     }
+}
+
+/// Shortens what is copied into every fact of an exchange.
+fn limit_names(exchange: &mut Exchange) {
+    for name in [&mut exchange.client, &mut exchange.server, &mut exchange.agent, &mut exchange.observer_name] {
+        bound(name);
+    }
+    exchange.url.truncate(exchange.url.floor_char_boundary(MOST_URL));
 }
 
 /// What a call was addressed to: the agent, else the source that it was read from.

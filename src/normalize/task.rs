@@ -11,7 +11,7 @@ use super::patterns::Patterns;
 use super::protocol::payload::Payload;
 use super::protocol::state;
 use crate::instant::Instant;
-use crate::tables::{Common, Facts, TaskEventColumns, TaskEventRow};
+use crate::tables::{Common, Facts, TaskEventColumns, TaskEventRow, bounded};
 
 /// Where and how something about a task was seen.
 pub(crate) struct Sighting<'a> {
@@ -90,7 +90,7 @@ fn skill_in_history(task: &Value, patterns: &Patterns) -> String {
 
 fn glimpse(object: &Value, id_names: &[&str]) -> Glimpse {
     let task_id = id_names.iter().map(|name| json::id(object.get(name))).find(|id| !id.is_empty()).unwrap_or_default();
-    let context_id = json::text(object, &["contextId", "context_id", "sessionId"]).to_owned();
+    let context_id = bounded(json::text(object, &["contextId", "context_id", "sessionId"])).into_owned();
     let state = raw_state(object).map(state::canonical).unwrap_or_default();
     Glimpse { task_id, context_id, state }
 }

@@ -3,7 +3,7 @@
 //! In: a report without a verdict. Out: text for standard error. Never claims that anything is healthy.
 
 use super::words::{clean, count, first_few, place};
-use crate::findings::{Intake, Report, SourceIntake, Unjudged};
+use crate::findings::{Intake, RejectCount, Report, SourceIntake, Unjudged};
 
 /// Sources listed one by one.
 const LISTED: usize = 20;
@@ -39,13 +39,12 @@ fn source(source: &SourceIntake) -> String {
         [] => "format not recognised".to_owned(),
         formats => format!("read as {}", first_few(formats.iter().copied(), LISTED)),
     };
-    let number = |n: u64, noun: &str| count(usize::try_from(n).unwrap_or(usize::MAX), noun);
-    let (records, rejects) = (number(source.records, "record"), number(source.rejects, "reject"));
+    let (records, rejects) = (count(source.records, "record"), count(source.rejects, "reject"));
     format!("  {}: {formats}; {records}, {rejects}", clean(&source.name))
 }
 
 fn rejects(intake: &Intake) -> Vec<String> {
-    let one = |reject: &crate::findings::RejectCount| {
+    let one = |reject: &RejectCount| {
         let at = place("", &reject.source, &reject.position);
         format!("  {} {}, first {at}: {}", reject.count, reject.reason, clean(&reject.detail))
     };
@@ -98,7 +97,7 @@ fn rules_failed(report: &Report) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::findings::{RejectCount, RuleCoverage};
+    use crate::findings::RuleCoverage;
 
     fn intake(formats: Vec<&'static str>, records: u64) -> Intake {
         Intake {

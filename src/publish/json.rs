@@ -4,13 +4,15 @@
 //! changes the other by accident; members are only ever added within one `schema_version`.
 
 use std::collections::BTreeMap;
+use std::fmt::Write;
 
 use serde::Serialize;
 use serde_json::Value;
 
+use super::words::is_unseen;
 use crate::findings::{
     Evidence, Finding, Incident, Intake, RejectCount, Report, RuleCoverage, RuleFailure, Severity, SourceIntake,
-    Unjudged,
+    Verdict,
 };
 use crate::instant::Instant;
 
@@ -26,7 +28,26 @@ pub const SCHEMA: &str = include_str!("analyze.schema.json");
 pub fn render(report: &Report) -> Result<String, serde_json::Error> {
     let mut text = serde_json::to_string_pretty(&Output::of(report))?;
     text.push('\n');
-    Ok(text)
+    Ok(escaped(text))
+}
+
+/// JSON in which every character that a terminal would act on is an escape: serde_json writes only those of ASCII so, and
+/// outside of strings there are none but line breaks.
+fn escaped(text: String) -> String {
+    let acts = |c: char| c != '\n' && is_unseen(c);
+    if !text.contains(acts) {
+        return text;
+    }
+    let mut safe = String::with_capacity(text.len());
+    for c in text.chars() {
+        if acts(c) {
+            // Writing to a String cannot fail.
+            c.encode_utf16(&mut [0; 2]).iter().for_each(|unit| _ = write!(safe, "\\u{unit:04x}"));
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
 }
 
 #[derive(Serialize)]
@@ -78,7 +99,12 @@ impl Summary {
     fn of(report: &Report) -> Self {
         let Intake { facts, .. } = report.intake;
         Self {
-            verdict: verdict(report),
+            verdict: match report.verdict() {
+                Verdict::Clean => "clean",
+                Verdict::Drift => "drift",
+                Verdict::Incomplete => "incomplete",
+                Verdict::Unjudged => "unjudged",
+            },
             as_of: report.as_of.map(Instant::to_rfc3339),
             critical: report.count(Severity::Critical),
             warning: report.count(Severity::Warning),
@@ -93,15 +119,6 @@ impl Summary {
             facts,
             rejects: report.intake.rejected(),
         }
-    }
-}
-
-fn verdict(report: &Report) -> &'static str {
-    match (report.unjudged(), report.worst()) {
-        (Some(Unjudged::NoFacts | Unjudged::AllBlind), _) => "unjudged",
-        (Some(Unjudged::RulesFailed), _) => "incomplete",
-        (None, Some(Severity::Critical | Severity::Warning)) => "drift",
-        (None, Some(Severity::Info) | None) => "clean",
     }
 }
 

@@ -9,3 +9,5 @@ pub mod json;
 mod samples;
 pub mod table;
 mod words;
+
+pub use words::{clean, clean_lines};

@@ -3,16 +3,15 @@
 //! In: a report and the width of the page. Out: text with ANSI colours. Every text from outside goes through `clean`.
 
 mod finding;
-mod page;
 
 use std::collections::BTreeMap;
 
 use anstyle::{AnsiColor, Color, Style};
 
 use self::finding::{full, in_brief};
-use self::page::Page;
 use super::words::{clean, count, counts, date_time, day, first_few, folder_of_all, place, short_hash};
-use crate::findings::{Finding, Incident, Report, Severity, Unjudged};
+use crate::findings::{Finding, Incident, Report, Severity, Verdict};
+use crate::page::Page;
 
 /// How much to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -74,13 +73,11 @@ fn severity_style(severity: Severity) -> Style {
 }
 
 fn verdict(page: &mut Page, report: &Report, view: View<'_>) {
-    let worst = report.worst();
-    let (word, style) = match (report.unjudged(), worst) {
-        (Some(Unjudged::NoFacts | Unjudged::AllBlind), _) => ("NO VERDICT", RED),
-        (Some(Unjudged::RulesFailed), _) => ("INCOMPLETE", RED),
-        (None, Some(Severity::Critical)) => ("DRIFT", RED),
-        (None, Some(Severity::Warning)) => ("DRIFT", YELLOW),
-        (None, Some(Severity::Info) | None) => ("CLEAN", GREEN),
+    let (word, style) = match report.verdict() {
+        Verdict::Unjudged => ("NO VERDICT", RED),
+        Verdict::Incomplete => ("INCOMPLETE", RED),
+        Verdict::Drift => ("DRIFT", report.worst().map_or(RED, severity_style)),
+        Verdict::Clean => ("CLEAN", GREEN),
     };
     let found: Vec<String> = [Severity::Critical, Severity::Warning, Severity::Info]
         .into_iter()
@@ -109,7 +106,7 @@ fn verdict(page: &mut Page, report: &Report, view: View<'_>) {
 /// What the verdict rests on.
 fn basis(report: &Report, view: View<'_>) -> String {
     let intake = &report.intake;
-    let records = count(usize::try_from(intake.records()).unwrap_or(usize::MAX), "record");
+    let records = count(intake.records(), "record");
     let sources = count(intake.sources.len(), "source");
     let below = if view.folder.is_empty() { String::new() } else { format!(" below {}", clean(view.folder)) };
     let judging = report.coverage.len() - report.blind().count();
@@ -246,8 +243,7 @@ fn rejects(page: &mut Page, report: &Report, view: View<'_>) {
         return;
     }
     page.gap();
-    let rejected = usize::try_from(intake.rejected()).unwrap_or(usize::MAX);
-    page.item(0, BOLD, "Not understood", &format!("{} of the input", count(rejected, "piece")));
+    page.item(0, BOLD, "Not understood", &format!("{} of the input", count(intake.rejected(), "piece")));
     for reject in &intake.rejects {
         let at = place(view.folder, &reject.source, &reject.position);
         page.text(2, &format!("{} {}, first {at}: {}", reject.count, reject.reason, clean(&reject.detail)));

@@ -3,15 +3,15 @@
 //! In: values. Out: text that is safe to print. Decides no layout.
 
 use std::borrow::Cow;
-use std::fmt::Write;
+use std::fmt::{Display, Write};
 
 use chrono::{DateTime, NaiveDate, Utc};
 
 use crate::instant::Instant;
 
 /// `1 task`, `3 tasks`; irregular plurals are not needed.
-pub(super) fn count(number: usize, noun: &str) -> String {
-    if number == 1 { format!("1 {noun}") } else { format!("{number} {noun}s") }
+pub(super) fn count<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
+    if number == N::from(1) { format!("1 {noun}") } else { format!("{number} {noun}s") }
 }
 
 /// Counts of what there is any of: `3 tasks, 1 client`; empty when there is nothing.
@@ -21,28 +21,44 @@ pub(super) fn counts(numbers: &[(usize, &str)]) -> String {
     present.join(", ")
 }
 
-/// Text from outside without anything that could move a cursor, recolour or reorder a terminal's text.
+/// Text from outside without anything that could move a cursor, recolour or reorder a terminal's text, or not be seen.
 ///
-/// Names of agents, skills and tasks are whatever a peer sent. Control characters and the bidirectional controls of
-/// Unicode are written out, and line breaks become blanks.
-pub(super) fn clean(text: &str) -> Cow<'_, str> {
-    let unsafe_char = |c: char| {
-        c.is_control()
-            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{2028}' | '\u{2029}')
-    };
-    if !text.contains(unsafe_char) {
+/// Names of agents, skills and tasks are whatever a peer sent. Such characters are written out, and line breaks become
+/// blanks.
+pub fn clean(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| matches!(c, '\n' | '\r' | '\t').then_some(' '))
+}
+
+/// As [`clean`], for texts of several lines.
+pub fn clean_lines(text: &str) -> Cow<'_, str> {
+    escaped(text, |c| matches!(c, '\n').then_some(c))
+}
+
+/// Text with characters that are not shown written out, but for those that are replaced.
+fn escaped(text: &str, replace: impl Fn(char) -> Option<char>) -> Cow<'_, str> {
+    if !text.contains(is_unseen) {
         return Cow::Borrowed(text);
     }
     let mut cleaned = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
-            '\n' | '\r' | '\t' => cleaned.push(' '),
+            c if !is_unseen(c) => cleaned.push(c),
             // Writing to a String cannot fail.
-            c if unsafe_char(c) => _ = write!(cleaned, "\\u{{{:x}}}", u32::from(c)),
-            c => cleaned.push(c),
+            c => match replace(c) {
+                Some(shown) => cleaned.push(shown),
+                None => _ = write!(cleaned, "\\u{{{:x}}}", u32::from(c)),
+            },
         }
     }
     Cow::Owned(cleaned)
+}
+
+/// Whether a character acts on a terminal or a text instead of standing in it: controls of C0 and C1, bidirectional
+/// controls, line separators, what has no width, tags. The joiners U+200C and U+200D are letters' own.
+pub(super) fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}')
+        || matches!(c, '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}')
 }
 
 /// The day of an instant, against which times nearby are shortened.
@@ -112,6 +128,8 @@ mod tests {
     #[test]
     fn text_from_outside_cannot_control_the_terminal() {
         assert_eq!(clean("skill\u{1b}[31m\u{7}\u{202e}x\ny"), "skill\\u{1b}[31m\\u{7}\\u{202e}x y");
+        assert_eq!(clean("a\u{9b}31m\u{61c}\u{feff}\u{e0041}"), "a\\u{9b}31m\\u{61c}\\u{feff}\\u{e0041}");
+        assert_eq!(clean_lines("a\u{1b}\nb\r\n"), "a\\u{1b}\nb\\u{d}\n");
         assert!(matches!(clean("zusammenfassen-ä"), Cow::Borrowed(_)));
     }
 

@@ -1,9 +1,11 @@
 //! Named inputs: from paths, folders and patterns to streams.
 //!
 //! In: paths as the user wrote them. Out: [`Input`]s in that order, each file once. Never opens a file before it is
-//! asked for, and never judges a file by its name.
+//! asked for, and never judges a file by its name. What is found and cannot be read is an input, too: it says so when it
+//! is opened, and costs none of its neighbours.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -85,21 +87,22 @@ impl Input {
 }
 
 /// Finds the inputs that `paths` name: files as they are, folders walked in sorted order without hidden entries, glob
-/// patterns that the shell left alone, `-` for standard input. A file named twice is one input.
-pub fn inputs(paths: &[String]) -> Result<Vec<Input>, ReceiveError> {
+/// patterns that the shell left alone, `-` for standard input. A file named twice is one input. Pipes and devices are
+/// read when they are named, not when they are found: nobody meant to wait for them.
+pub fn inputs<P: AsRef<Path>>(paths: &[P]) -> Result<Vec<Input>, ReceiveError> {
     let mut found = Found::default();
-    for named in paths {
-        let path = Path::new(named);
-        if named == STDIN {
+    for path in paths.iter().map(AsRef::as_ref) {
+        let pattern = path.to_str().filter(|text| text.contains(['*', '?', '[']));
+        if path.as_os_str() == OsStr::new(STDIN) {
             found.stdin();
         } else if path.is_dir() {
-            found.folder(path)?;
+            found.folder(path);
         } else if path.exists() {
             found.file(path);
-        } else if named.contains(['*', '?', '[']) {
-            found.pattern(named)?;
+        } else if let Some(pattern) = pattern {
+            found.pattern(pattern)?;
         } else {
-            return Err(ReceiveError::Missing { path: named.clone() });
+            return Err(ReceiveError::Missing { path: path.to_string_lossy().into_owned() });
         }
     }
     Ok(found.inputs)
@@ -130,7 +133,7 @@ impl Found {
         }
     }
 
-    fn folder(&mut self, folder: &Path) -> Result<(), ReceiveError> {
+    fn folder(&mut self, folder: &Path) {
         let visible = |entry: &DirEntry| entry.depth() == 0 || !entry.file_name().to_string_lossy().starts_with('.');
         let walk = WalkDir::new(folder).follow_links(true).sort_by_file_name();
         for entry in walk.into_iter().filter_entry(visible) {
@@ -141,13 +144,9 @@ impl Found {
                 Err(error) if error.loop_ancestor().is_some() => {}
                 // A link to nothing is no input.
                 Err(error) if error.io_error().is_some_and(|e| e.kind() == io::ErrorKind::NotFound) => {}
-                Err(error) => {
-                    let path = error.path().unwrap_or(folder).to_string_lossy().into_owned();
-                    return Err(ReceiveError::Unreadable { path, source: error.into() });
-                }
+                Err(error) => self.file(error.path().unwrap_or(folder)),
             }
         }
-        Ok(())
     }
 
     fn pattern(&mut self, pattern: &str) -> Result<(), ReceiveError> {
@@ -155,12 +154,13 @@ impl Found {
             glob::glob(pattern).map_err(|source| ReceiveError::BadPattern { pattern: pattern.to_owned(), source })?;
         let mut any = false;
         for path in matches {
-            let path = path.map_err(|error| ReceiveError::Unreadable {
-                path: error.path().to_string_lossy().into_owned(),
-                source: error.into(),
-            })?;
             any = true;
-            if path.is_dir() { self.folder(&path)? } else { self.file(&path) }
+            match path {
+                Ok(path) if path.is_dir() => self.folder(&path),
+                Ok(path) if path.is_file() => self.file(&path),
+                Ok(_) => {}
+                Err(error) => self.file(error.path()),
+            }
         }
         if any { Ok(()) } else { Err(ReceiveError::NoMatch { pattern: pattern.to_owned() }) }
     }

@@ -24,22 +24,23 @@ pub enum AsOf {
 }
 
 impl AsOf {
-    /// For each agent its last fact of any table and observer.
+    /// For each agent its last fact of any table and observer, a call's end included.
     pub fn last_fact(batches: &[(&'static str, RecordBatch)]) -> Self {
         let mut agents: HashMap<String, Instant> = HashMap::new();
         let mut overall = None;
         for (_, batch) in batches {
             let agents_of = batch.column_by_name("agent").and_then(|a| a.as_any().downcast_ref::<StringViewArray>());
-            let times = batch
-                .column_by_name("observed_at")
-                .and_then(|times| times.as_any().downcast_ref::<TimestampNanosecondArray>());
-            for (agent, at) in agents_of.into_iter().flatten().zip(times.into_iter().flatten()) {
-                let (Some(agent), Some(at)) = (agent, at.map(Instant)) else { continue };
-                overall = overall.max(Some(at));
-                match agents.get_mut(agent) {
-                    Some(last) => *last = at.max(*last),
-                    None => {
-                        agents.insert(agent.to_owned(), at);
+            // What an answer shows is known when it is complete.
+            let times = ["observed_at", "ended_at"].into_iter().filter_map(|name| batch.column_by_name(name));
+            for times in times.filter_map(|times| times.as_any().downcast_ref::<TimestampNanosecondArray>()) {
+                for (agent, at) in agents_of.into_iter().flatten().zip(times) {
+                    let (Some(agent), Some(at)) = (agent, at.map(Instant)) else { continue };
+                    overall = overall.max(Some(at));
+                    match agents.get_mut(agent) {
+                        Some(last) => *last = at.max(*last),
+                        None => {
+                            agents.insert(agent.to_owned(), at);
+                        }
                     }
                 }
             }

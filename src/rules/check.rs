@@ -2,7 +2,7 @@
 //!
 //! In: a corpus. Out: every problem, by file and line. Plans over empty tables; reads no facts.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -12,11 +12,12 @@ use datafusion::prelude::SessionContext;
 
 use super::columns::{self, Schemas};
 use super::corpus::{Corpus, Rule, View};
+use super::header::Mark;
 use super::params::Params;
 use super::plan::{self, QueryError};
 use super::problem::{Problem, listed};
 use super::query::Query;
-use super::{shape, stack, subset, typed};
+use super::{reach, shape, stack, subset, typed};
 use crate::tables::Facts;
 
 /// Everything that is wrong with a corpus, in the order of files and lines.
@@ -86,11 +87,7 @@ impl<'a> Check<'a> {
                 self.problems.extend(columns::view_output(view, &schema));
                 self.keep(&subject, schema, (!view.is_stored()).then_some(plan));
             }
-            self.marks(
-                &subject,
-                columns::marks(&view.header.marks, &self.inputs(&view.query)),
-                view.source.key_place("marks"),
-            );
+            self.marks(&subject, &view.header.marks, view.source.key_place("marks"));
         }
         for rule in &self.corpus.rules {
             self.problems.extend(columns::rule_header(rule, &self.tables));
@@ -99,23 +96,13 @@ impl<'a> Check<'a> {
                 self.problems.extend(columns::rule_output(rule, &schema));
                 self.keep(&subject, schema, None);
             }
-            self.marks(
-                &subject,
-                columns::marks(&rule.header.marks, &self.inputs(&rule.query)),
-                rule.source.key_place("marks"),
-            );
+            self.marks(&subject, &rule.header.marks, rule.source.key_place("marks"));
         }
         self.problems
     }
 
     fn add(&mut self, subject: &Subject<'_>, place: (usize, usize), message: impl Into<String>) {
         self.problems.insert(Problem::at(subject.path, place, message));
-    }
-
-    fn marks(&mut self, subject: &Subject<'_>, messages: Vec<String>, place: (usize, usize)) {
-        for message in messages {
-            self.add(subject, place, message);
-        }
     }
 
     /// Checks the SQL of a query; its schema and plan, if it has one.
@@ -188,18 +175,17 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Tables, stored views and rules that a query reads, itself or by inline views.
-    fn inputs(&self, query: &Query) -> Schemas {
-        let mut inputs = Schemas::new();
-        let mut waiting: Vec<&str> = query.reads.iter().map(String::as_str).collect();
-        while let Some(name) = waiting.pop() {
-            match self.corpus.view(name) {
-                Some(view) if !view.is_stored() => waiting.extend(view.query.reads.iter().map(String::as_str)),
-                _ => {
-                    inputs.extend(self.schemas.get(name).map(|schema| (name.to_owned(), Arc::clone(schema))));
-                }
-            }
+    /// What is wrong with the marks of a query: they name inputs and columns that are there, and leave no change open.
+    fn marks(&mut self, subject: &Subject<'_>, marks: &BTreeMap<String, Mark>, place: (usize, usize)) {
+        let (names, _) = self.corpus.inputs(subject.query);
+        let known = names.into_iter().filter_map(|name| Some((name.to_owned(), Arc::clone(self.schemas.get(name)?))));
+        let inputs: Schemas = known.collect();
+        let mut messages = columns::marks(marks, &inputs);
+        if messages.is_empty() && !subject.by.is_empty() {
+            messages = reach::readings(subject.by, marks, &inputs, |name| self.corpus.is_of_a_body(name)).1;
         }
-        inputs
+        for message in messages {
+            self.add(subject, place, message);
+        }
     }
 }

@@ -13,10 +13,11 @@ use super::header::{self, RuleHeader, ViewHeader};
 use super::problem::{Problem, listed};
 use super::query::Query;
 use super::source::{Place, Section, Source};
-use super::stack;
+use super::{reach, shape, stack};
 use crate::tables::Facts;
 
-static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/queries");
+static RULES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/queries/rules");
+static VIEWS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/queries/views");
 
 /// Rules and views.
 #[derive(Debug, Clone)]
@@ -97,11 +98,12 @@ impl Corpus {
     /// When it does not hold together, which the tests of this crate rule out.
     pub fn embedded() -> Result<Self, CorpusError> {
         let mut files = Vec::new();
-        let mut dirs = vec![&EMBEDDED];
-        while let Some(dir) = dirs.pop() {
-            dirs.extend(dir.dirs());
+        let mut dirs = vec![("rules", &RULES), ("views", &VIEWS)];
+        while let Some((folder, dir)) = dirs.pop() {
+            dirs.extend(dir.dirs().map(|dir| (folder, dir)));
             files.extend(dir.files().map(|file| {
-                (Path::new("queries").join(file.path()), file.path().to_owned(), file.contents().to_owned())
+                let within = Path::new(folder).join(file.path());
+                (Path::new("queries").join(&within), within, file.contents().to_owned())
             }));
         }
         Self::read(files)
@@ -149,6 +151,35 @@ impl Corpus {
     /// A view by its name.
     pub fn view(&self, name: &str) -> Option<&View> {
         self.views.iter().find(|view| view.name == name)
+    }
+
+    /// Tables, stored views and rules that a query reads, itself or by inline views; and these inline views.
+    pub(super) fn inputs(&self, query: &Query) -> (BTreeSet<&str>, BTreeSet<&str>) {
+        let (mut inputs, mut inline) = (BTreeSet::new(), BTreeSet::new());
+        let mut waiting: Vec<&str> = query.reads.iter().map(String::as_str).collect();
+        while let Some(name) = waiting.pop() {
+            match self.views.iter().find(|view| view.name == name) {
+                Some(view) if !view.is_stored() => {
+                    inline.insert(view.name.as_str());
+                    waiting.extend(view.query.reads.iter().map(String::as_str));
+                }
+                Some(view) => {
+                    inputs.insert(view.name.as_str());
+                }
+                None => {
+                    let rule = self.rules.iter().find(|rule| rule.id == name).map(|rule| rule.id.as_str());
+                    let table = || Facts::schemas().into_iter().map(|(table, _)| table).find(|table| *table == name);
+                    inputs.extend(rule.or_else(table));
+                }
+            }
+        }
+        (inputs, inline)
+    }
+
+    /// Whether the rows of a table or stored view are what card bodies say, whoever saw them.
+    pub(super) fn is_of_a_body(&self, name: &str) -> bool {
+        let by_body = |view: &View| view.header.by.as_deref().is_some_and(|by| by == [reach::BODY]);
+        shape::is_of_a_body(name) || self.view(name).is_some_and(by_body)
     }
 }
 

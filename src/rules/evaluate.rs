@@ -9,9 +9,7 @@ use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
 use datafusion::error::DataFusionError;
-use datafusion::physical_plan::execute_stream;
 use datafusion::prelude::SessionContext;
-use futures::StreamExt;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
@@ -22,7 +20,7 @@ use super::plan::{self, QueryError};
 use super::problem::listed;
 use super::query::Query;
 use super::{generations, rows, stack};
-use crate::findings::{Finding, Generation};
+use crate::findings::{Finding, Generation, RuleFailure};
 
 /// Param values from outside, by rule or view, then by param.
 pub type Overrides = BTreeMap<String, Params>;
@@ -86,15 +84,6 @@ pub enum EngineError {
     Tables(#[source] Box<DataFusionError>),
 }
 
-/// A rule or view that failed, in whole or in some rows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RuleFailure {
-    /// Rule or view.
-    pub rule: String,
-    /// What happened.
-    pub message: String,
-}
-
 /// The rows of a stored view or of a rule.
 #[derive(Debug, Clone)]
 pub struct Rows {
@@ -122,12 +111,12 @@ pub struct Evaluation {
 /// A corpus with its params, ready to be evaluated any number of times.
 #[derive(Debug, Clone)]
 pub struct Engine {
-    corpus: Arc<Corpus>,
+    pub(super) corpus: Arc<Corpus>,
     /// Params of every rule and view, overrides included.
-    params: Arc<BTreeMap<String, Params>>,
+    pub(super) params: Arc<BTreeMap<String, Params>>,
     /// Rules whose findings are wanted; all when none.
     only: Option<BTreeSet<String>>,
-    limits: Limits,
+    pub(super) limits: Limits,
 }
 
 impl Engine {
@@ -183,6 +172,11 @@ impl Engine {
         &self.corpus
     }
 
+    /// Whether a rule's findings are wanted.
+    pub(crate) fn wants(&self, rule: &str) -> bool {
+        self.only.as_ref().is_none_or(|only| only.contains(rule))
+    }
+
     /// Evaluates the corpus over batches of facts, one or more a table.
     ///
     /// # Errors
@@ -195,8 +189,8 @@ impl Engine {
     }
 
     /// Rules and views that the wanted rules rest on, themselves included.
-    fn needed(&self) -> BTreeSet<String> {
-        let wanted = |rule: &&Rule| self.only.as_ref().is_none_or(|only| only.contains(&rule.id));
+    pub(super) fn needed(&self) -> BTreeSet<String> {
+        let wanted = |rule: &&Rule| self.wants(&rule.id);
         let mut needed: BTreeSet<String> = self.corpus.rules.iter().filter(wanted).map(|r| r.id.clone()).collect();
         needed.insert(generations::VIEW.to_owned());
         let rules = self.corpus.rules.iter().map(|rule| (&rule.id, &rule.query));
@@ -213,21 +207,21 @@ impl Engine {
 
 /// A rule or a view.
 #[derive(Clone, Copy)]
-enum Step<'a> {
+pub(super) enum Step<'a> {
     Inline(&'a View),
     Stored(&'a View),
     Rule(&'a Rule),
 }
 
 impl<'a> Step<'a> {
-    fn name(self) -> &'a str {
+    pub(super) fn name(self) -> &'a str {
         match self {
             Self::Inline(view) | Self::Stored(view) => &view.name,
             Self::Rule(rule) => &rule.id,
         }
     }
 
-    fn query(self) -> &'a Query {
+    pub(super) fn query(self) -> &'a Query {
         match self {
             Self::Inline(view) | Self::Stored(view) => &view.query,
             Self::Rule(rule) => &rule.query,
@@ -336,11 +330,10 @@ impl Run {
 
     fn judge(mut self, corpus: &Corpus) -> Evaluation {
         let mut evaluation = Evaluation { elapsed: std::mem::take(&mut self.elapsed), ..Evaluation::default() };
-        let only = self.engine.only.as_ref();
         let judged: Vec<(&Rule, RecordBatch)> = corpus
             .rules
             .iter()
-            .filter(|rule| only.is_none_or(|only| only.contains(&rule.id)))
+            .filter(|rule| self.engine.wants(&rule.id))
             .filter_map(|rule| Some((rule, self.results.remove(&rule.id)?)))
             .collect();
         let facts = FactIndex::over(self.facts, judged.iter().map(|(_, batch)| batch));
@@ -363,7 +356,7 @@ impl Run {
 }
 
 /// Queries in groups whose members do not read each other, each group after those it reads.
-fn levels<'a>(corpus: &'a Corpus, needed: &BTreeSet<String>) -> Vec<Vec<Step<'a>>> {
+pub(super) fn levels<'a>(corpus: &'a Corpus, needed: &BTreeSet<String>) -> Vec<Vec<Step<'a>>> {
     let views = corpus.views.iter().map(|view| if view.is_stored() { Step::Stored(view) } else { Step::Inline(view) });
     let mut depth: BTreeMap<&str, usize> = BTreeMap::new();
     let mut levels: Vec<Vec<Step<'a>>> = Vec::new();
@@ -384,17 +377,5 @@ async fn run(ctx: &SessionContext, query: &Query, params: &Params, memory: usize
     let fail = |error: DataFusionError| QueryError::new(query, &error);
     let plan = plan::plan(ctx, query, params).await?;
     let (_, operators) = plan::operators(ctx, &plan).await.map_err(fail)?;
-    let schema = plan::read_schema(&operators.schema());
-    let mut stream = execute_stream(operators, ctx.task_ctx()).map_err(fail)?;
-    let (mut batches, mut size) = (Vec::new(), 0_usize);
-    while let Some(batch) = stream.next().await {
-        let batch = batch.map_err(fail)?;
-        size = size.saturating_add(batch.get_array_memory_size());
-        if size > memory {
-            return Err(QueryError::plain(query, format!("stopped: its result exceeds {memory} bytes")));
-        }
-        let batch = RecordBatch::try_new(Arc::clone(&schema), batch.columns().to_vec());
-        batches.push(batch.map_err(|error| fail(error.into()))?);
-    }
-    arrow::compute::concat_batches(&schema, &batches).map_err(|error| fail(error.into()))
+    plan::collect(operators, ctx.task_ctx(), query, memory).await
 }

@@ -28,8 +28,15 @@ pub(super) fn ids(cell: Cell) -> Vec<String> {
     }
 }
 
+/// The facts that the evidence columns of rule rows name.
+pub(crate) fn named(rows: &RecordBatch) -> HashSet<String> {
+    let schema = rows.schema();
+    let columns = schema.fields().iter().zip(rows.columns()).filter(|(field, _)| role(field.name()).is_some());
+    columns.flat_map(|(_, column)| (0..rows.num_rows()).flat_map(|row| ids(Cell::of(column, row)))).collect()
+}
+
 /// Where the facts are that rule rows name.
-pub(super) struct FactIndex {
+pub(crate) struct FactIndex {
     tables: Vec<(&'static str, RecordBatch)>,
     /// Table and row by `fact_id`.
     places: HashMap<String, (usize, usize)>,
@@ -37,18 +44,11 @@ pub(super) struct FactIndex {
 
 impl FactIndex {
     /// Indexes the facts that the evidence columns of some rule results name.
-    pub(super) fn over<'a>(
+    pub(crate) fn over<'a>(
         tables: Vec<(&'static str, RecordBatch)>,
         results: impl Iterator<Item = &'a RecordBatch>,
     ) -> Self {
-        let mut named = HashSet::new();
-        for batch in results {
-            for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
-                if role(field.name()).is_some() {
-                    named.extend((0..batch.num_rows()).flat_map(|row| ids(Cell::of(column, row))));
-                }
-            }
-        }
+        let named: HashSet<String> = results.flat_map(named).collect();
         let mut places = HashMap::with_capacity(named.len());
         for (table, (_, batch)) in tables.iter().enumerate() {
             let ids = batch.column_by_name("fact_id").and_then(|ids| ids.as_any().downcast_ref::<StringViewArray>());

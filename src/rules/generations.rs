@@ -8,10 +8,10 @@ use super::cell::Cell;
 use crate::findings::Generation;
 
 /// The view that has them.
-pub(super) const VIEW: &str = "card_generations";
+pub(crate) const VIEW: &str = "card_generations";
 
 /// Reads the view's rows; one without a beginning is none.
-pub(super) fn read(batch: &RecordBatch) -> Vec<Generation> {
+pub(crate) fn read(batch: &RecordBatch) -> Vec<Generation> {
     let text = |column: &str, row: usize| Cell::named(batch, column, row).to_string();
     (0..batch.num_rows())
         .filter_map(|row| {

@@ -20,7 +20,9 @@ mod subset;
 mod typed;
 
 mod evaluate;
+mod kept;
 mod plan;
+mod reach;
 mod stack;
 
 mod as_of;
@@ -31,11 +33,19 @@ mod generations;
 mod needs;
 mod rows;
 
+pub mod render;
+
 pub use as_of::{AsOf, select};
 pub use check::check;
 pub use corpus::{Corpus, CorpusError, Rule, View};
-pub use evaluate::{Engine, EngineError, Evaluation, Limits, Overrides, Rows, RuleFailure};
+pub use evaluate::{Engine, EngineError, Evaluation, Limits, Overrides, Rows};
+pub(crate) use evidence::{FactIndex, named as evidence_ids};
 pub use export::{ExportError, export};
+pub(crate) use generations::{VIEW as GENERATIONS, read as read_generations};
+pub(crate) use kept::{Kept, KeptPlans, Kind};
+pub(crate) use reach::{BODY, Marked, Mask, Reach, Reading, time_of};
+pub(crate) use rows::findings as judge;
+
 pub use header::{Mark, RuleHeader, Status, Suspect, ViewHeader};
 pub use needs::{Need, coverage};
 pub use params::{Param, Params};
@@ -44,5 +54,7 @@ pub use query::Query;
 pub use source::{SECTIONS, Section};
 pub use template::Template;
 
+pub use crate::findings::RuleFailure;
+
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

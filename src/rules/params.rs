@@ -4,6 +4,7 @@
 //! its type wherever it stands. Never changes anything else in the text.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::ops::ControlFlow;
 
 use datafusion::sql::parser::Statement;
@@ -25,6 +26,19 @@ pub enum Param {
     Number(f64),
     /// Text; an interval is text such as `30 seconds`.
     Text(String),
+}
+
+/// As it is written in TOML.
+impl fmt::Display for Param {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(flag) => flag.fmt(f),
+            Self::Int(int) => int.fmt(f),
+            // `{:?}` keeps the fraction of 2.0.
+            Self::Number(float) => write!(f, "{float:?}"),
+            Self::Text(text) => toml::Value::from(text.as_str()).fmt(f),
+        }
+    }
 }
 
 /// Values by param name.

@@ -9,12 +9,14 @@ use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::datasource::{MemTable, ViewTable};
 use datafusion::error::DataFusionError;
+use datafusion::execution::TaskContext;
 use datafusion::execution::context::SQLOptions;
-use datafusion::execution::runtime_env::RuntimeEnvBuilder;
+use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::logical_expr::LogicalPlan;
-use datafusion::physical_plan::ExecutionPlan;
 use datafusion::physical_plan::coop::CooperativeExec;
+use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{SessionConfig, SessionContext};
+use futures::StreamExt;
 
 use super::params::{self, Params};
 use super::query::Query;
@@ -46,6 +48,19 @@ impl QueryError {
 /// # Errors
 /// When no session can be set up.
 pub(super) fn session(partitions: usize, memory: usize) -> Result<SessionContext, DataFusionError> {
+    Ok(session_in(partitions, runtime(memory)?))
+}
+
+/// What sessions share: at most `memory` bytes for the queries of all of them.
+///
+/// # Errors
+/// When it cannot be set up.
+pub(super) fn runtime(memory: usize) -> Result<Arc<RuntimeEnv>, DataFusionError> {
+    RuntimeEnvBuilder::new().with_memory_limit(memory, 1.0).build_arc()
+}
+
+/// A session for rules within a runtime.
+pub(super) fn session_in(partitions: usize, runtime: Arc<RuntimeEnv>) -> SessionContext {
     let config = SessionConfig::new()
         .with_target_partitions(partitions)
         .with_information_schema(false)
@@ -53,8 +68,7 @@ pub(super) fn session(partitions: usize, memory: usize) -> Result<SessionContext
         // With it, a plan that is kept would filter by the join keys of its previous run.
         .set_bool("datafusion.optimizer.enable_dynamic_filter_pushdown", false)
         .set_bool("datafusion.sql_parser.collect_spans", true);
-    let runtime = RuntimeEnvBuilder::new().with_memory_limit(memory, 1.0).build_arc()?;
-    Ok(SessionContext::new_with_config_rt(config, runtime))
+    SessionContext::new_with_config_rt(config, runtime)
 }
 
 /// Plans a query with its params in it.
@@ -87,6 +101,32 @@ pub(super) async fn operators(
         })
     });
     Ok((optimised, yielding?.data))
+}
+
+/// Runs operators, and gives their rows as one batch.
+///
+/// # Errors
+/// When one fails, or the rows take more than `memory` bytes.
+pub(super) async fn collect(
+    operators: Arc<dyn ExecutionPlan>,
+    task: Arc<TaskContext>,
+    query: &Query,
+    memory: usize,
+) -> Result<RecordBatch, QueryError> {
+    let fail = |error: DataFusionError| QueryError::new(query, &error);
+    let schema = read_schema(&operators.schema());
+    let mut stream = execute_stream(operators, task).map_err(fail)?;
+    let (mut batches, mut size) = (Vec::new(), 0_usize);
+    while let Some(batch) = stream.next().await {
+        let batch = batch.map_err(fail)?;
+        size = size.saturating_add(batch.get_array_memory_size());
+        if size > memory {
+            return Err(QueryError::plain(query, format!("stopped: its result exceeds {memory} bytes")));
+        }
+        let batch = RecordBatch::try_new(Arc::clone(&schema), batch.columns().to_vec());
+        batches.push(batch.map_err(|error| fail(error.into()))?);
+    }
+    arrow::compute::concat_batches(&schema, &batches).map_err(|error| fail(error.into()))
 }
 
 /// Makes the rows of a table, a stored view or a rule readable under its name.

@@ -56,6 +56,11 @@ impl Query {
         Ok(Self { text: text.to_owned(), line, reads, statement, ctes: names.ctes, relations: names.relations })
     }
 
+    /// The query alone, without header and runbook.
+    pub(super) fn sql(&self) -> String {
+        self.text.lines().skip(self.line - 1).map(|line| format!("{line}\n")).collect()
+    }
+
     /// Where a relation first stands in the file.
     pub(super) fn place_of(&self, relation: &str) -> Place {
         self.relations.iter().find(|(name, _)| name == relation).map_or((self.line, 1), |(_, place)| *place)

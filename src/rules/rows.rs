@@ -13,6 +13,7 @@ use super::cell::Cell;
 use super::corpus::Rule;
 use super::evidence::{self, FactIndex};
 use super::header::Suspect;
+use super::render;
 use super::template::Template;
 use crate::findings::{Confidence, Evidence, Finding, Severity};
 use crate::instant::Instant;
@@ -38,13 +39,13 @@ pub(super) const RESERVED: [&str; 15] = [
 
 /// Findings of a rule, and what its rows did wrong.
 #[derive(Debug, Default)]
-pub(super) struct Judged {
-    pub(super) findings: Vec<Finding>,
-    pub(super) failures: Vec<String>,
+pub(crate) struct Judged {
+    pub(crate) findings: Vec<Finding>,
+    pub(crate) failures: Vec<String>,
 }
 
 /// Makes findings of a rule's rows, in the order of their ids.
-pub(super) fn findings(rule: &Rule, batch: &RecordBatch, facts: &FactIndex) -> Judged {
+pub(crate) fn findings(rule: &Rule, batch: &RecordBatch, facts: &FactIndex) -> Judged {
     let mut by_id: BTreeMap<String, Finding> = BTreeMap::new();
     let mut wrongs: BTreeMap<String, usize> = BTreeMap::new();
     for row in 0..batch.num_rows() {
@@ -131,7 +132,7 @@ impl Row<'_> {
             summary: fill(&header.summary),
             next_step: fill(&header.next),
             details: self.details(),
-            runbook: format!("queries/README.md#{}", self.rule.id),
+            runbook: render::link(&self.rule.id),
             evidence,
         })
     }

@@ -7,6 +7,7 @@
 
 use std::collections::BTreeSet;
 
+use arrow::datatypes::Schema;
 use datafusion::common::tree_node::TreeNodeRecursion;
 use datafusion::common::{Column, DFSchema, JoinType};
 use datafusion::logical_expr::{Aggregate, Distinct, Expr, Join, LogicalPlan, Projection, Union, Unnest, Window};
@@ -50,9 +51,11 @@ fn rows(plan: &LogicalPlan, by: &str) -> Result<Rows, String> {
             if scan.fetch.is_some() {
                 return Err(limited());
             }
-            let has_key = scan.source.schema().field_with_name(by).is_ok();
-            let is_cut = has_key && !(OF_A_BODY.contains(&scan.table_name.table()) && is_in_every_table(by));
-            Ok(if is_cut { Keyed(named(&scan.projected_schema, by)) } else { Whole })
+            Ok(if carries(scan.table_name.table(), &scan.source.schema(), by) {
+                Keyed(named(&scan.projected_schema, by))
+            } else {
+                Whole
+            })
         }
         LogicalPlan::EmptyRelation(empty) => Ok(if empty.produce_one_row { Whole } else { Never }),
         LogicalPlan::Values(_) => Ok(Whole),
@@ -71,6 +74,16 @@ fn rows(plan: &LogicalPlan, by: &str) -> Result<Rows, String> {
         LogicalPlan::Join(join) => joined(plan, join, by),
         other => Err(format!("cannot be evaluated key by key: {}", line(other))),
     }
+}
+
+/// Whether an input has a column of `by`, so that it can be cut by it.
+pub(super) fn carries(input: &str, schema: &Schema, by: &str) -> bool {
+    schema.field_with_name(by).is_ok() && !(is_of_a_body(input) && is_in_every_table(by))
+}
+
+/// Whether a table holds what card bodies say.
+pub(super) fn is_of_a_body(table: &str) -> bool {
+    OF_A_BODY.contains(&table)
 }
 
 fn is_in_every_table(column: &str) -> bool {

@@ -54,6 +54,36 @@ fn runtime() -> io::Result<tokio::runtime::Runtime> {
         .build()
 }
 
+/// Threads with large stacks that stay until they are dropped.
+#[derive(Debug)]
+pub(super) struct Threads(Option<tokio::runtime::Runtime>, tokio::runtime::Handle);
+
+impl Threads {
+    /// Starts them.
+    ///
+    /// # Errors
+    /// When the system gives none.
+    pub(super) fn start() -> io::Result<Self> {
+        let runtime = runtime()?;
+        let handle = runtime.handle().clone();
+        Ok(Self(Some(runtime), handle))
+    }
+
+    /// Where work is given to them.
+    pub(super) fn handle(&self) -> &tokio::runtime::Handle {
+        &self.1
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        // Also where waiting is not allowed: among the tasks of another runtime.
+        if let Some(runtime) = self.0.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
 /// Queries run side by side: one a core.
 pub(super) fn workers() -> usize {
     std::thread::available_parallelism().map_or(1, NonZero::get)

@@ -1,5 +1,6 @@
 //! Kinds of columns: what a cell is in Rust, in Arrow, and in the identity of a fact.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use arrow::array::{
@@ -22,6 +23,8 @@ pub trait ColumnKind {
     fn array<'a>(cells: impl Iterator<Item = &'a Self::Cell>) -> ArrayRef
     where
         Self::Cell: 'a;
+    /// Shortens text that is too long to be a name of anything.
+    fn bound(_: &mut Self::Cell) {}
     /// Adds a cell to the hash that identifies a fact; unambiguous, whatever the cell holds.
     fn hash(cell: &Self::Cell, into: &mut Sha256);
 }
@@ -38,6 +41,28 @@ pub struct Int;
 pub struct Flag;
 /// A list of text; null when not said, empty when said to be empty.
 pub struct Texts;
+
+/// Longest text of a cell in bytes. Ids, urls and names are shorter; what is longer would be kept once a fact.
+const MOST_TEXT: usize = 1024;
+/// Bytes of a longer text that are kept beside its hash.
+const KEPT_TEXT: usize = 64;
+
+/// A text as it is, or if it is longer than any id or url, its beginning and a hash of all of it: equal texts stay equal.
+#[must_use]
+pub fn bounded(text: &str) -> Cow<'_, str> {
+    if text.len() <= MOST_TEXT {
+        return Cow::Borrowed(text);
+    }
+    let hash = hex::encode(&Sha256::digest(text.as_bytes())[..16]);
+    Cow::Owned(format!("{}...sha256:{hash}", &text[..text.floor_char_boundary(KEPT_TEXT)]))
+}
+
+/// Makes a text [`bounded`].
+pub fn bound(text: &mut String) {
+    if let Cow::Owned(shorter) = bounded(text) {
+        *text = shorter;
+    }
+}
 
 fn hash_text(text: &str, into: &mut Sha256) {
     into.update((text.len() as u64).to_le_bytes());
@@ -56,6 +81,9 @@ impl ColumnKind for Key {
     }
     fn array<'a>(cells: impl Iterator<Item = &'a String>) -> ArrayRef {
         Arc::new(StringViewArray::from_iter_values(cells))
+    }
+    fn bound(cell: &mut String) {
+        bound(cell);
     }
     fn hash(cell: &String, into: &mut Sha256) {
         hash_text(cell, into);
@@ -145,6 +173,9 @@ impl ColumnKind for Texts {
         }
         Arc::new(builder.finish())
     }
+    fn bound(cell: &mut Option<Vec<String>>) {
+        cell.iter_mut().flatten().for_each(bound);
+    }
     fn hash(cell: &Option<Vec<String>>, into: &mut Sha256) {
         hash_presence(cell.is_some(), into);
         let items = cell.as_deref().unwrap_or_default();
@@ -152,5 +183,18 @@ impl ColumnKind for Texts {
         for item in items {
             hash_text(item, into);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_too_long_for_a_name_is_its_beginning_and_a_hash_and_equal_texts_stay_equal() {
+        assert!(matches!(bounded(&"a".repeat(MOST_TEXT)), Cow::Borrowed(_)));
+        let [one, same, other] = [1, 1, 2].map(|n| bounded(&format!("{}{n}", "ä".repeat(MOST_TEXT))).into_owned());
+        assert_eq!((one.len() < 128, one == same, one == other), (true, true, false));
+        assert!(one.starts_with("ää"));
     }
 }

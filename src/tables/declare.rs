@@ -37,6 +37,10 @@ macro_rules! columns {
             fn arrays<'a, I: Iterator<Item = &'a $row> + Clone>(rows: I) -> Vec<ArrayRef> {
                 vec![$($kind::array(rows.clone().map(|row| &row.$column))),*]
             }
+            #[allow(dead_code, reason = "derived columns are not bounded")]
+            fn bound(&mut self) {
+                $($kind::bound(&mut self.$column);)*
+            }
             #[allow(dead_code, reason = "of the common columns, not all are content")]
             fn hash(&self, into: &mut Sha256) {
                 $($kind::hash(&self.$column, into);)*
@@ -70,6 +74,8 @@ macro_rules! table {
             }
 
             fn seal(mut self) -> Self {
+                self.common.bound();
+                self.own.bound();
                 let mut hash = Sha256::new();
                 hash.update($name.as_bytes());
                 self.common.hash_content(&mut hash);

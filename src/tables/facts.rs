@@ -1,6 +1,6 @@
 //! A set of facts of all tables, keyed by `fact_id`.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
@@ -58,6 +58,11 @@ macro_rules! facts {
                 })*
             }
 
+            /// Keeps the rows whose common columns fit.
+            pub fn retain(&mut self, mut fits: impl FnMut(&Common) -> bool) {
+                $(self.$field.retain(|row| fits(&row.common));)*
+            }
+
             /// One batch a table.
             ///
             /// # Errors
@@ -86,7 +91,49 @@ facts! {
     policy_changes: PolicyChangeRow, push_policy_change;
 }
 
+/// What became of a set of facts.
+#[derive(Debug, Clone, Default)]
+pub struct FactsDelta {
+    /// Facts that came, and those that changed in what is derived from other facts: agent, client, call. One that is there
+    /// already, unchanged, is no change.
+    pub added: Facts,
+    /// `fact_id`s of facts that went.
+    pub removed: BTreeSet<String>,
+}
+
+macro_rules! of_tasks {
+    ($facts:ident, $iter:ident, $reference:ident) => {
+        (std::iter::empty())
+            .chain($facts.exchanges.$iter().map(|row| $reference!(row)))
+            .chain($facts.task_events.$iter().map(|row| $reference!(row)))
+            .chain($facts.artifact_parts.$iter().map(|row| $reference!(row)))
+            .chain($facts.push_deliveries.$iter().map(|row| $reference!(row)))
+    };
+}
+
+macro_rules! shared {
+    ($row:ident) => {
+        ($row.own.task_id.as_str(), &$row.common)
+    };
+}
+
+macro_rules! exclusive {
+    ($row:ident) => {
+        ($row.own.task_id.as_str(), &mut $row.common)
+    };
+}
+
 impl Facts {
+    /// Task and common columns of the rows of every table that names a task; the task may be `''`.
+    pub fn of_tasks(&self) -> impl Iterator<Item = (&str, &Common)> {
+        of_tasks!(self, iter, shared)
+    }
+
+    /// As [`Facts::of_tasks`], to resolve identities in.
+    pub fn of_tasks_mut(&mut self) -> impl Iterator<Item = (&str, &mut Common)> {
+        of_tasks!(self, iter_mut, exclusive)
+    }
+
     /// Whether there are no rows at all.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

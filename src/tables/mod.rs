@@ -7,6 +7,7 @@ mod declare;
 mod facts;
 mod schema;
 
+pub use column::{bound, bounded};
 pub use declare::Table;
-pub use facts::Facts;
+pub use facts::{Facts, FactsDelta};
 pub use schema::*;

@@ -66,7 +66,7 @@ const BUCKET_NANOS: i64 = 600 * 1_000_000_000;
 impl Bucketed {
     fn of(common: &Common) -> Self {
         let at = common.observed_at.0;
-        Self { bucket: Instant(at - at.rem_euclid(BUCKET_NANOS)) }
+        Self { bucket: Instant(at.saturating_sub(at.rem_euclid(BUCKET_NANOS))) }
     }
 }
 
@@ -151,6 +151,8 @@ table! {
         push_url: Key,
         /// First authentication scheme of that push config, lower case; `''` for none.
         push_scheme: Key,
+        /// All authentication schemes of that push config, lower case, as listed; null without a push config.
+        push_schemes: Texts,
         /// Whether that push config has a token.
         push_token: Flag,
         /// Id of that push config.

@@ -15,6 +15,7 @@ use a2a_drift::instant::Instant;
 use a2a_drift::normalize::Normalizer;
 use a2a_drift::normalize::identity::{self, IdentitySettings};
 use a2a_drift::rules::{self, AsOf, Corpus, Engine, Overrides};
+use a2a_drift::tables::Facts;
 
 use super::Told;
 
@@ -42,7 +43,12 @@ pub fn engine() -> Told<&'static Engine> {
     static ENGINE: LazyLock<Told<Engine>> = LazyLock::new(|| {
         let corpus =
             Corpus::from_dir(&Path::new(env!("CARGO_MANIFEST_DIR")).join("queries")).map_err(|e| e.to_string())?;
-        Engine::new(corpus, &Overrides::new()).map_err(|e| e.to_string())
+        let engine = Engine::new(corpus, &Overrides::new()).map_err(|e| e.to_string())?;
+        // LOCAL ONLY
+        match std::env::var("ONLY") {
+            Ok(only) => engine.only(&only.split(',').collect::<Vec<_>>()).map_err(|e| e.to_string()),
+            Err(_) => Ok(engine),
+        }
     });
     ENGINE.as_ref().map_err(Clone::clone)
 }
@@ -52,12 +58,7 @@ pub fn engine() -> Told<&'static Engine> {
 /// # Errors
 /// When the program fails, or a rule does.
 pub fn judge(files: &Files, as_of: Option<Instant>) -> Told<Verdict> {
-    let mut intake = Intake::default();
-    for (name, bytes) in files {
-        let source: Arc<str> = name.as_str().into();
-        decode::decode(&source, Box::new(Cursor::new(bytes)), &Limits::default(), &mut intake);
-    }
-    let mut facts = intake.normalizer.finish().facts;
+    let (mut facts, rejects) = facts(files);
     identity::resolve(&mut facts, &IdentitySettings::default());
     facts.make_set();
     let count = facts.len();
@@ -70,7 +71,17 @@ pub fn judge(files: &Files, as_of: Option<Instant>) -> Told<Verdict> {
     if let Some(failure) = evaluation.failures.first() {
         return Err(format!("{} failed: {}", failure.rule, failure.message));
     }
-    Ok(Verdict { findings: rules::select(evaluation.findings, &as_of), rejects: intake.rejects, facts: count, blind })
+    Ok(Verdict { findings: rules::select(evaluation.findings, &as_of), rejects, facts: count, blind })
+}
+
+/// The facts of files, identities not resolved, and what was refused.
+pub fn facts(files: &Files) -> (Facts, Vec<String>) {
+    let mut intake = Intake::default();
+    for (name, bytes) in files {
+        let source: Arc<str> = name.as_str().into();
+        decode::decode(&source, Box::new(Cursor::new(bytes)), &Limits::default(), &mut intake);
+    }
+    (intake.normalizer.finish().facts, intake.rejects)
 }
 
 #[derive(Default)]

@@ -15,6 +15,7 @@ pub mod healthy;
 pub mod ids;
 pub mod judge;
 pub mod library;
+pub mod mix;
 pub mod refer;
 pub mod stream;
 pub mod times;

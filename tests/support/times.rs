@@ -111,14 +111,15 @@ impl Timeline {
 
     /// Where a time written in line `own` goes.
     pub fn place(&self, own: usize, stamp: Stamp) -> i64 {
-        let holds = |(start, _): &&(i64, i64)| *start < stamp.at + stamp.grain;
+        // `startedDateTime` and `start_unix_ns` are one instant, cut to different grains and not always downwards.
+        let grain = stamp.grain.max(MICROSECOND);
+        let holds = |(start, _): &&(i64, i64)| *start < stamp.at + grain;
         let (start, target) = Some(&self.anchors[own])
             .filter(holds)
             .or_else(|| self.anchors.iter().filter(holds).max_by_key(|(start, _)| *start))
             .or_else(|| self.anchors.iter().min_by_key(|(start, _)| *start))
             .copied()
             .unwrap_or_default();
-        // `startedDateTime` and `start_unix_ns` are one instant, cut to different grains.
         match stamp.at - start {
             rest if rest.abs() < MICROSECOND => target,
             rest if self.stretch == 1.0 => target + rest,

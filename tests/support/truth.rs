@@ -13,18 +13,8 @@ use super::judge::Files;
 use super::{Told, library};
 
 /// Names of the representations, in the order in which they give severity and confidence.
-pub const REPRESENTATIONS: [&str; 10] = [
-    "exchanges",
-    "har",
-    "traces",
-    "logs",
-    "exchanges_logs",
-    "pb",
-    "draft",
-    "kong",
-    "events",
-    "exchanges_events",
-];
+pub const REPRESENTATIONS: [&str; 10] =
+    ["exchanges", "har", "traces", "logs", "exchanges_logs", "pb", "draft", "kong", "events", "exchanges_events"];
 
 /// Run whose calls the synthetic files hold.
 const SYNTHETIC_OF: &str = "jsonrpc";

@@ -50,6 +50,30 @@ pressed AS (
     HAVING max(p.observed_at) > max(d.first_seen_at)
 ),
 
+-- A task that was seen open again, or was sent a new message, lives a second life: what it gains then is the business of other rules.
+reopened AS (
+    SELECT
+        d.agent,
+        d.task_id,
+        min(e.observed_at) AS again_at
+    FROM pressed AS d
+    INNER JOIN task_events AS e ON d.agent = e.agent AND d.task_id = e.task_id
+    WHERE
+        e.origin <> 'local' AND e.observed_at > d.over_at
+        AND e.state IN ('submitted', 'working', 'input-required', 'auth-required')
+    GROUP BY d.agent, d.task_id
+    UNION ALL
+    SELECT
+        d.agent,
+        d.task_id,
+        min(c.observed_at) AS again_at
+    FROM pressed AS d
+    INNER JOIN calls AS c ON d.agent = c.agent AND d.task_id = c.task_id
+    WHERE
+        c.operation IN ('SendMessage', 'SendStreamingMessage') AND c.outcome = 'ok' AND c.observed_at > d.over_at
+    GROUP BY d.agent, d.task_id
+),
+
 late_events AS (
     SELECT
         e.agent,
@@ -136,4 +160,9 @@ SELECT
 FROM pressed AS d
 LEFT JOIN late_events AS l ON d.agent = l.agent AND d.task_id = l.task_id AND l.nth = 1
 LEFT JOIN grown AS g ON d.agent = g.agent AND d.task_id = g.task_id AND g.nth = 1
-WHERE l.fact_id IS NOT NULL OR g.fact_id IS NOT NULL
+WHERE
+    (l.fact_id IS NOT NULL OR g.fact_id IS NOT NULL)
+    AND NOT EXISTS (
+        SELECT 1 FROM reopened AS r
+        WHERE r.agent = d.agent AND r.task_id = d.task_id AND r.again_at <= coalesce(l.observed_at, g.observed_at)
+    )

@@ -4,7 +4,7 @@
 -- since    = "0.1.0"
 -- by       = ["agent", "task_id"]
 -- entity   = ["agent", "task_id", "artifact_id"]
--- needs    = ["artifact_parts.media_type[media_type_from=declared]", "card_skills.output_modes"]
+-- needs    = ["artifact_parts.media_type", "card_skills.output_modes"]
 -- summary  = "{task_id} delivered {artifact_id} as {media_type}; {promiser} {promised}"
 -- suspect  = "remote-runtime"
 -- because  = "{why}"
@@ -106,14 +106,11 @@ sent AS (
         d.agent,
         d.task_id,
         d.fact_id,
-        x.fact_id AS request_fact_id,
-        x.accepted_output_modes,
-        row_number() OVER (
-            PARTITION BY d.agent, d.task_id, d.fact_id ORDER BY x.observed_at DESC NULLS LAST, x.fact_id
-        ) AS nth
+        max(x.observed_at) AS sent_at
     FROM parts AS d
     INNER JOIN exchanges AS x ON d.agent = x.agent AND d.task_id = x.task_id AND d.delivered_at >= x.observed_at
     WHERE x.operation IN ('SendMessage', 'SendStreamingMessage') AND x.outcome IN ('ok', 'transport')
+    GROUP BY d.agent, d.task_id, d.fact_id
 ),
 
 accepted AS (
@@ -121,10 +118,11 @@ accepted AS (
         s.agent,
         s.task_id,
         s.fact_id,
-        s.request_fact_id,
-        unnest(s.accepted_output_modes) AS mode
+        x.fact_id AS request_fact_id,
+        unnest(x.accepted_output_modes) AS mode
     FROM sent AS s
-    WHERE s.nth = 1
+    INNER JOIN exchanges AS x ON s.agent = x.agent AND s.task_id = x.task_id AND s.sent_at = x.observed_at
+    WHERE x.operation IN ('SendMessage', 'SendStreamingMessage') AND x.outcome IN ('ok', 'transport')
 ),
 
 -- Both lists in one, so that a type is compared with either in the same way.

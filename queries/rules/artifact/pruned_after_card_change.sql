@@ -19,7 +19,7 @@
 -- ## First checks
 -- 1. Read the task once more. Still gone?
 -- 2. Compare the two generations of the card: is the skill that made the artifact gone?
--- 3. Look for a retention job that ran then.
+-- 3. Look in the agent's log for a retention job that ran then.
 -- ## When it is wrong
 -- When a retention period ended by chance after a change of the card.
 -- ## What it cannot see
@@ -34,6 +34,29 @@ WITH ends AS (
     WHERE t.speaker = 'server'
 ),
 
+-- A read that lacks an artifact counts fewer than there ever were.
+ever AS (
+    SELECT
+        p.agent,
+        p.task_id,
+        count(DISTINCT p.artifact_id) AS artifacts
+    FROM artifact_parts AS p
+    INNER JOIN ends AS d ON p.agent = d.agent AND p.task_id = d.task_id
+    WHERE p.action = 'received' AND p.origin <> 'local'
+    GROUP BY p.agent, p.task_id
+),
+
+pressed AS (
+    SELECT
+        e.agent,
+        e.task_id
+    FROM task_events AS e
+    INNER JOIN ever AS v ON e.agent = v.agent AND e.task_id = v.task_id
+    WHERE e.snapshot AND e.origin IN ('poll', 'reply')
+    GROUP BY e.agent, e.task_id, v.artifacts
+    HAVING min(e.artifact_count) < v.artifacts
+),
+
 reads AS (
     SELECT
         e.agent,
@@ -44,7 +67,7 @@ reads AS (
         e.fact_id,
         row_number() OVER (PARTITION BY e.agent, e.task_id ORDER BY e.observed_at DESC NULLS LAST, e.fact_id) AS nth_last
     FROM task_events AS e
-    INNER JOIN ends AS d ON e.agent = d.agent AND e.task_id = d.task_id
+    INNER JOIN pressed AS d ON e.agent = d.agent AND e.task_id = d.task_id
     WHERE
         e.snapshot AND e.artifact_count IS NOT NULL AND e.origin IN ('poll', 'reply')
         AND e.state IN ('completed', 'failed', 'canceled', 'rejected')
@@ -87,6 +110,13 @@ gone AS (
     INNER JOIN last_reads AS l ON d.agent = l.agent AND d.task_id = l.task_id
     WHERE
         d.last_at < l.observed_at
+        -- A task that is open again, or had a second life, is another rule's business.
+        AND NOT EXISTS (
+            SELECT 1 FROM task_events AS e
+            WHERE
+                e.agent = d.agent AND e.task_id = d.task_id AND e.origin <> 'local' AND e.observed_at > d.last_at
+                AND e.state IN ('submitted', 'working', 'input-required', 'auth-required')
+        )
         AND NOT EXISTS (
             SELECT 1 FROM artifact_parts AS p
             WHERE p.agent = d.agent AND p.task_id = d.task_id AND p.artifact_id = d.artifact_id AND p.record_id = l.record_id
@@ -111,7 +141,7 @@ changes AS (
         g.task_id,
         g.artifact_id,
         c.fact_id AS after_card_fact_id,
-        c.fact_before AS before_card_fact_id,
+        c.last_before_fact_id AS before_card_fact_id,
         c.valid_from AS changed_at,
         row_number() OVER (
             PARTITION BY g.agent, g.task_id, g.artifact_id ORDER BY c.valid_from DESC NULLS LAST, c.fact_id
@@ -119,7 +149,7 @@ changes AS (
     FROM gone AS g
     INNER JOIN first_missed AS m ON g.agent = m.agent AND g.task_id = m.task_id AND g.artifact_id = m.artifact_id
     INNER JOIN card_generations AS c ON g.agent = c.agent AND c.valid_from > g.last_at AND c.valid_from <= m.missed_at
-    WHERE c.contract_before IS NOT NULL
+    WHERE c.fact_before IS NOT NULL
 ),
 
 had AS (

@@ -34,9 +34,7 @@ WITH claims AS (
         e.fact_id,
         row_number() OVER (PARTITION BY e.agent, e.task_id ORDER BY e.observed_at DESC NULLS LAST, e.fact_id) AS nth_last
     FROM task_events AS e
-    WHERE
-        e.task_id <> '' AND e.origin = 'local' AND e.artifact_count IS NOT NULL
-        AND e.state IN ('completed', 'failed', 'canceled', 'rejected')
+    WHERE e.task_id <> '' AND e.origin = 'local' AND e.observer = 'client' AND e.artifact_count IS NOT NULL
 ),
 
 claimed AS (
@@ -44,6 +42,7 @@ claimed AS (
         c.agent,
         c.task_id,
         c.client,
+        c.state IN ('completed', 'failed', 'canceled', 'rejected') AS is_end,
         c.artifact_count,
         c.record_id,
         c.observed_at,
@@ -129,7 +128,7 @@ compared AS (
         coalesce(s.fact_id, d.fact_id) AS server_fact_id,
         coalesce(n.missing_fact_id, '') AS artifact_fact_id
     FROM claimed AS c
-    INNER JOIN ends AS d ON c.agent = d.agent AND c.task_id = d.task_id
+    INNER JOIN ends AS d ON c.agent = d.agent AND c.task_id = d.task_id AND (c.is_end OR c.observed_at > d.first_seen_at)
     LEFT JOIN snapshots AS s ON c.agent = s.agent AND c.task_id = s.task_id AND s.nth = 1
     LEFT JOIN counted AS n ON c.agent = n.agent AND c.task_id = n.task_id
 )

@@ -116,44 +116,54 @@ described AS (
     GROUP BY w.agent, w.fact_id
 ),
 
--- Until when a removed skill stayed away.
-returned AS (
+listings AS (
+    SELECT
+        l.agent,
+        l.tenant,
+        l.principal,
+        l.extended,
+        l.viewer,
+        l.valid_from,
+        m.skill_id
+    FROM card_generations AS l
+    INNER JOIN skill_modes AS m ON l.body_sha256 = m.body_sha256
+),
+
+-- For each failure the last removal of its skill that it can come of.
+suspected AS (
     SELECT
         g.agent,
-        g.fact_id,
+        g.tenant,
+        g.principal,
+        g.extended,
+        g.viewer,
         g.skill_id,
-        g.last_before_at,
-        min(n.valid_from) AS back_at
+        g.valid_from,
+        g.fact_id,
+        f.observed_at AS failed_at,
+        f.fact_id AS failure_fact_id,
+        row_number() OVER (
+            PARTITION BY g.agent, g.tenant, g.principal, g.extended, g.viewer, f.failure_key ORDER BY g.valid_from DESC NULLS LAST, g.fact_id
+        ) AS nth_last
     FROM gone AS g
-    LEFT JOIN (
-        SELECT
-            l.agent,
-            l.tenant,
-            l.principal,
-            l.extended,
-            l.viewer,
-            l.valid_from,
-            m.skill_id
-        FROM card_generations AS l
-        INNER JOIN skill_modes AS m ON l.body_sha256 = m.body_sha256
-    ) AS n
-        ON
-            g.agent = n.agent AND g.tenant = n.tenant AND g.principal = n.principal AND g.extended = n.extended AND g.viewer = n.viewer
-            AND g.skill_id = n.skill_id AND n.valid_from > g.valid_from
-    GROUP BY g.agent, g.fact_id, g.skill_id, g.last_before_at
+    INNER JOIN capability_failures AS f ON g.agent = f.agent AND g.skill_id = f.skill_id AND f.observed_at >= g.last_before_at
 ),
 
 failing AS (
     SELECT
-        r.agent,
-        r.fact_id,
-        f.fact_id AS failure_fact_id,
-        row_number() OVER (PARTITION BY r.agent, r.fact_id ORDER BY f.observed_at, f.fact_id) AS nth
-    FROM returned AS r
-    INNER JOIN capability_failures AS f
-        ON
-            r.agent = f.agent AND r.skill_id = f.skill_id
-            AND f.observed_at >= r.last_before_at AND (r.back_at IS NULL OR f.observed_at < r.back_at)
+        s.agent,
+        s.fact_id,
+        s.failure_fact_id,
+        row_number() OVER (PARTITION BY s.agent, s.fact_id ORDER BY s.failed_at, s.failure_fact_id) AS nth
+    FROM suspected AS s
+    WHERE
+        s.nth_last = 1
+        AND NOT EXISTS (
+            SELECT 1 FROM listings AS l
+            WHERE
+                l.agent = s.agent AND l.tenant = s.tenant AND l.principal = s.principal AND l.extended = s.extended AND l.viewer = s.viewer
+                AND l.skill_id = s.skill_id AND l.valid_from > s.valid_from AND l.valid_from <= s.failed_at
+        )
 ),
 
 failed AS (

@@ -18,7 +18,7 @@
 -- ## First checks
 -- 1. Look for a deployment or restart of the agent between the last sight of the tasks and the first answer without them.
 -- 2. Ask for the ids once more: found again means replicas that do not share tasks; see replica_split.
--- 3. Look for side effects of the lost work before it is submitted again.
+-- 3. Look for side effects of the lost tasks before their work is submitted again.
 -- ## When it is wrong
 -- When tasks ended unseen and the agent forgets ended tasks soon; `likely` marks losses long after the last sight.
 -- ## What it cannot see

@@ -5,7 +5,7 @@
 -- by       = ["agent", "task_id"]
 -- entity   = ["agent", "task_id"]
 -- needs    = ["task_events.state"]
--- summary  = "{what}"
+-- summary  = "{agent}: {what}"
 -- suspect  = "remote-runtime"
 -- because  = "{why}"
 -- next     = "{advice}"
@@ -41,8 +41,8 @@ WITH silent AS (
             WHEN o.state IN ('input-required', 'auth-required') THEN o.changed_at + CAST($pause AS INTERVAL)
             WHEN
                 p.patience_s IS NOT NULL
-                AND o.changed_at + CAST(concat(CAST(p.patience_s AS VARCHAR), ' seconds') AS INTERVAL) > o.changed_at + CAST($silence AS INTERVAL)
-                THEN o.changed_at + CAST(concat(CAST(p.patience_s AS VARCHAR), ' seconds') AS INTERVAL)
+                AND o.changed_at + CAST(concat(CAST(coalesce(p.patience_s, 0) AS VARCHAR), ' seconds') AS INTERVAL) > o.changed_at + CAST($silence AS INTERVAL)
+                THEN o.changed_at + CAST(concat(CAST(coalesce(p.patience_s, 0) AS VARCHAR), ' seconds') AS INTERVAL)
             ELSE o.changed_at + CAST($silence AS INTERVAL)
         END AS due_at
     FROM open_tasks AS o
@@ -58,9 +58,7 @@ SELECT
     s.client,
     s.skill_id,
     s.state,
-    concat(
-        s.task_id, ' on ', s.agent, ' is ', s.state, ' and has not moved since ', CAST(date_trunc('second', s.changed_at) AS VARCHAR)
-    ) AS what,
+    concat(s.task_id, ' is ', s.state, ' and has not moved since ', CAST(date_trunc('second', s.changed_at) AS VARCHAR)) AS what,
     CASE
         WHEN s.read_at >= s.due_at THEN 'it was read again after that, and nothing had changed'
         ELSE 'nothing was told of it any more'
@@ -82,7 +80,7 @@ SELECT
     '' AS client,
     '' AS skill_id,
     '' AS state,
-    concat('No task of ', n.agent, ' has ever ended by itself') AS what,
+    'no task of it has ever ended by itself' AS what,
     'all of its tasks that were seen are open' AS why,
     concat('Learn whether tasks of ', n.agent, ' are meant to end; until then their silence says nothing') AS advice,
     'info' AS severity,

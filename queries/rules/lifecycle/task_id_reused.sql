@@ -5,7 +5,7 @@
 -- by       = ["agent", "task_id"]
 -- entity   = ["agent", "task_id"]
 -- needs    = ["exchanges.request_task_id"]
--- summary  = "{what}"
+-- summary  = "{task_id} on {agent} {what}"
 -- suspect  = "client"
 -- because  = "{why}"
 -- next     = "{advice}"
@@ -201,10 +201,10 @@ SELECT
     r.client,
     r.kind,
     CASE r.kind
-        WHEN 'accepted' THEN concat(r.task_id, ' on ', r.agent, ' had ended as ', r.end_state, '; a message to it began a new life (', r.state, ')')
-        WHEN 'two contexts' THEN concat(r.task_id, ' on ', r.agent, ' is the id of a task in two contexts')
-        WHEN 'two principals' THEN concat('two principals write to ', r.task_id, ' on ', r.agent)
-        ELSE concat(r.task_id, ' on ', r.agent, ' has ended and was sent ', CAST(a.attempts AS VARCHAR), CASE a.attempts WHEN 1 THEN ' message' ELSE ' messages' END)
+        WHEN 'accepted' THEN concat('had ended as ', r.end_state, '; a message to it began a new life (', r.state, ')')
+        WHEN 'two contexts' THEN 'is the id of a task in two contexts'
+        WHEN 'two principals' THEN 'is written to by two principals'
+        ELSE concat('has ended and was sent ', CAST(a.attempts AS VARCHAR), CASE a.attempts WHEN 1 THEN ' message' ELSE ' messages' END)
     END AS what,
     CASE r.kind
         WHEN 'accepted' THEN 'the agent took a message to a task that it had ended'

@@ -4,7 +4,7 @@
 -- since    = "0.1.0"
 -- by       = ["agent"]
 -- entity   = ["agent"]
--- needs    = ["exchanges.outcome[outcome=auth]"]
+-- needs    = ["exchanges.outcome"]
 -- summary  = "{agent} refuses credentials that it took before: {count} refusals of {parties}; its card asks for nothing new"
 -- suspect  = "remote-runtime"
 -- because  = "the refusals came past the gateway, from callers that had succeeded before; {why}"

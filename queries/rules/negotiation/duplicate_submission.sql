@@ -4,7 +4,7 @@
 -- since    = "0.1.0"
 -- by       = ["client", "agent"]
 -- entity   = ["client", "agent", "message"]
--- needs    = ["exchanges.message_id"]
+-- needs    = ["exchanges.content_hash"]
 -- summary  = "{client} sent message {message} to {agent} {count} times while the first still ran; {answer}"
 -- suspect  = "client"
 -- because  = "{why}"
@@ -32,6 +32,7 @@ WITH sends AS (
         c.call_key,
         c.message_id,
         c.rpc_id,
+        c.dialect,
         c.content_hash,
         c.task_id,
         c.request_task_id,
@@ -80,6 +81,7 @@ ranked AS (
         s.call_key,
         s.message_id,
         s.rpc_id,
+        s.dialect,
         s.content_hash,
         s.task_id,
         s.request_task_id,
@@ -136,7 +138,11 @@ pairs AS (
         )
         AND (
             a.kind = 'message'
-            OR (a.timed_out AND a.request_task_id = b.request_task_id AND (a.message_id <> b.message_id OR a.message_id = ''))
+            OR (
+                a.timed_out AND (a.message_id <> b.message_id OR a.message_id = '')
+                -- In 0.1 the caller names every new task itself.
+                AND (a.request_task_id = b.request_task_id OR b.dialect = '0.1')
+            )
         )
 ),
 

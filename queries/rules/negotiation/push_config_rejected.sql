@@ -4,7 +4,7 @@
 -- since    = "0.1.0"
 -- by       = ["client", "agent"]
 -- entity   = ["client", "agent"]
--- needs    = ["exchanges.error_reason", "cards.push_notifications"]
+-- needs    = ["exchanges.outcome", "cards.push_notifications"]
 -- summary  = "{agent} refused {count} push registrations of {client}, while the card it holds advertises push notifications"
 -- suspect  = "card-publisher"
 -- because  = "the card held says pushNotifications: true, the agent says that it does not support them"

@@ -4,7 +4,7 @@
 -- since    = "0.1.0"
 -- by       = ["client", "agent"]
 -- entity   = ["client", "agent", "skill_id"]
--- needs    = ["exchanges.outcome", "task_events.reason_class", "cards.url"]
+-- needs    = ["exchanges.outcome"]
 -- summary  = "{client} failed {count} times on {agent} for {asked_for} without looking at the card again"
 -- suspect  = "client-cache"
 -- because  = "no successful card fetch lies between the failures; {why}"

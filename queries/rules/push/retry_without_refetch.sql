@@ -2,9 +2,9 @@
 -- severity = "warning"
 -- status   = "stable"
 -- since    = "0.1.0"
--- by       = ["agent", "url"]
+-- by       = ["url"]
 -- entity   = ["agent", "url"]
--- needs    = ["push_deliveries.task_id"]
+-- needs    = ["exchanges.outcome"]
 -- summary  = "{what} {url} went on for {count} refusals with no read of the task or look at the card between"
 -- suspect  = "webhook-sender"
 -- because  = "{why}"

@@ -13,8 +13,8 @@
 -- marks    = { push_senders = { on = ["agent"] }, push_receivers = { on = ["url"] } }
 --
 -- ## What it finds
--- A task with a push config that reached a terminal state, and no successful delivery of that state within ten minutes. Judged only where deliveries of that
--- agent or at that url are seen at all.
+-- A task with a push config that reached a terminal state, and no successful delivery of that state within `within` (10 minutes). Judged only where deliveries
+-- of that agent or at that url are seen at all, and the config was made before the end and not deleted meanwhile.
 -- ## Why it matters
 -- Whoever relies on the webhook waits for ever: for it the task is still running.
 -- ## First checks
@@ -32,6 +32,7 @@ WITH ended AS (
         e.task_id,
         e.state,
         e.ended_at,
+        CASE WHEN e.first_seen_at > e.ended_at THEN e.first_seen_at ELSE e.ended_at END AS told_at,
         e.fact_id
     FROM task_ends AS e
     WHERE e.speaker = 'server'
@@ -49,7 +50,7 @@ waiting AS (
         row_number() OVER (PARTITION BY e.agent, e.task_id ORDER BY c.registered_at, c.fact_id) AS nth
     FROM ended AS e
     INNER JOIN push_configs AS c ON e.agent = c.agent AND e.task_id = c.task_id
-    WHERE c.registered_at <= e.ended_at AND (c.removed_at IS NULL OR c.removed_at > e.ended_at)
+    WHERE c.registered_at <= e.told_at AND (c.removed_at IS NULL OR c.removed_at > e.ended_at + CAST($within AS INTERVAL))
 ),
 
 tried AS (

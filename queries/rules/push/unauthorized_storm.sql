@@ -283,7 +283,7 @@ counted AS (
         max(r.streak) AS last_streak,
         count(*) AS count,
         count(DISTINCT CASE WHEN r.task_id <> '' THEN r.task_id END) AS tasks,
-        array_agg(r.fact_id ORDER BY r.fact_id) FILTER (WHERE r.nth_shown <= $shown) AS refused_fact_ids
+        array_agg(r.fact_id ORDER BY r.observed_at, r.fact_id) FILTER (WHERE r.nth_shown <= $shown) AS refused_fact_ids
     FROM ranked AS r
     GROUP BY r.url, r.started_at
     HAVING count(*) >= $dead
@@ -304,7 +304,7 @@ around AS (
 SELECT
     c.url,
     c.agent,
-    CAST(c.started_at AS VARCHAR) AS started_at,
+    c.started_at,
     CASE WHEN c.judged_at IS NULL THEN 'dead receiver' ELSE 'storm of refusals' END AS kind,
     CASE c.tasks WHEN 0 THEN 'unknown tasks' WHEN 1 THEN 'one task' ELSE concat(CAST(c.tasks AS VARCHAR), ' tasks') END AS tasks_said,
     c.count,

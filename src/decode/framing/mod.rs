@@ -33,6 +33,12 @@ use window::{CHUNK, Fill, Window};
 /// A line longer than this goes to the scanner at once, so that a whole capture on one line is never one value.
 const SHORT_LINE: usize = 1 << 20;
 
+/// Zero bytes in a row behind which any text is looked for: file systems make holes of whole blocks.
+const HOLE: u64 = 512;
+
+/// Bytes of a stream that begins as no text which are searched for some: more than a log's hole, less than a device has.
+const SEARCHED: u64 = 4 << 30;
+
 /// Reads one stream.
 pub(super) struct Framer<'a> {
     source: &'a Arc<str>,
@@ -97,7 +103,7 @@ impl<'a> Framer<'a> {
         match sniff::kind(&head[..head.len().min(sniff::HEAD)]) {
             Kind::Text => true,
             Kind::Protobuf => self.protobuf(),
-            Kind::Binary => self.give_up(RejectReason::Binary, "no text and no OTLP protobuf"),
+            Kind::Binary => self.find_text(),
             Kind::Foreign(advice) => self.give_up(RejectReason::NeedsConversion, advice),
         }
     }
@@ -113,17 +119,56 @@ impl<'a> Framer<'a> {
     fn protobuf(&mut self) -> bool {
         while self.window.data().len() <= self.limits.max_record_bytes && self.window.more() == Fill::More {}
         if self.window.data().len() > self.limits.max_record_bytes {
-            return self.give_up(RejectReason::TooLarge, "protobuf body longer than the record limit");
+            return sniff::is_mostly_text(self.window.data())
+                || self.give_up(RejectReason::TooLarge, "protobuf body longer than the record limit");
         }
         let origin = self.origin(Position::Byte(0));
         if otlp::proto::decode(self.window.data(), &origin, self.router.sink()) {
             self.window.abandon();
             return false;
         }
-        if sniff::is_mostly_text(self.window.data()) {
-            return true;
+        sniff::is_mostly_text(self.window.data()) || self.find_text()
+    }
+
+    /// Leaves behind what is no text, in constant memory, up to a hole's end or a line that begins as a record does: a log
+    /// that was cut while its writer kept its place begins with a hole. False if there is none.
+    fn find_text(&mut self) -> bool {
+        let origin = self.origin(Position::Byte(self.window.offset()));
+        self.router.reject(&origin, RejectReason::Binary, "no text and no OTLP protobuf");
+        let end = self.window.offset().saturating_add(SEARCHED);
+        while self.window.offset() < end {
+            let hole = self.skip_hole(end);
+            while self.window.data().len() < sniff::HEAD && self.window.more() == Fill::More {}
+            let data = self.window.data();
+            if data.is_empty() {
+                return false;
+            }
+            let is_text = hole >= HOLE && sniff::kind(&data[..data.len().min(sniff::HEAD)]) == Kind::Text;
+            if is_text || [&b"{\""[..], b"[{"].iter().any(|start| data.starts_with(start)) {
+                return true;
+            }
+            let next = memchr::memchr2(b'\n', 0, data).map_or(data.len(), |at| at + usize::from(data[at] == b'\n'));
+            self.window.consume(next);
         }
-        self.give_up(RejectReason::Binary, "no text and no OTLP protobuf")
+        self.window.abandon();
+        false
+    }
+
+    /// Passes zero bytes up to an offset; how many there were.
+    fn skip_hole(&mut self, end: u64) -> u64 {
+        const ZEROS: [u8; 4096] = [0; 4096];
+        let start = self.window.offset();
+        loop {
+            let data = self.window.data();
+            let blocks = data.chunks_exact(ZEROS.len()).take_while(|block| **block == ZEROS).count() * ZEROS.len();
+            let rest = data[blocks..].iter().take(ZEROS.len()).take_while(|byte| **byte == 0).count();
+            let length = blocks + rest;
+            let ends_here = length < data.len();
+            self.window.consume(length);
+            if ends_here || self.window.offset() >= end || self.window.more() != Fill::More {
+                return self.window.offset() - start;
+            }
+        }
     }
 
     /// Reads one line or document; false at the end.

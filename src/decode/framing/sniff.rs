@@ -56,7 +56,7 @@ pub(super) fn kind(head: &[u8]) -> Kind {
         Kind::Text
     } else if may_be_protobuf(head) {
         Kind::Protobuf
-    } else if is_mostly_text(head) {
+    } else if is_mostly_text(head) || begins_with_line_of_text(head) {
         Kind::Text
     } else {
         Kind::Binary
@@ -67,6 +67,12 @@ pub(super) fn kind(head: &[u8]) -> Kind {
 pub(super) fn is_mostly_text(bytes: &[u8]) -> bool {
     let bytes = &bytes[..bytes.len().min(HEAD)];
     !bytes.contains(&0) && bytes.iter().filter(|b| is_odd(**b)).count() * 20 < bytes.len()
+}
+
+/// Text that turns binary further on: what was torn or preallocated behind it costs none of it.
+fn begins_with_line_of_text(head: &[u8]) -> bool {
+    let end = memchr::memchr(b'\n', head).unwrap_or_default();
+    head.get(..end).is_some_and(|line| !line.is_empty() && is_mostly_text(line))
 }
 
 /// Control characters that text files do not hold (terminal escapes and JSON text sequences do appear).

@@ -70,9 +70,9 @@ impl Id {
     }
 }
 
-/// Nanoseconds of the wire to an instant; zero means not given, and nothing beyond the year 2262 is a time.
+/// Nanoseconds of the wire to an instant; zero means not given.
 pub(super) fn instant(nanos: u64) -> Option<Instant> {
-    i64::try_from(nanos).ok().filter(|nanos| *nanos != 0).map(Instant)
+    i64::try_from(nanos).ok().filter(|nanos| *nanos != 0).and_then(Instant::from_nanos)
 }
 
 /// A double as JSON. What JSON has no number for becomes the word that the protobuf mapping has for it.

@@ -78,7 +78,7 @@ fn a_users_names_come_first_and_their_errors_name_key_and_line() {
     for (text, expected) in [
         ("[keys]\ntask = [\"x\"]\n", "line 2: keys.task: no such key"),
         ("[keys]\n\ntask_id = \"x\"\n", "line 3: keys.task_id: should be a list"),
-        ("[keys]\ntask_id = [{ nam = \"x\" }]\n", "line 2: keys.task_id.nam: no such condition"),
+        ("[keys]\ntask_id = [{ called = \"x\" }]\n", "line 2: keys.task_id.called: no such condition"),
         ("[keys]\ntask_id = [{ scope = \"x\" }]\n", "line 2: keys.task_id: an entry needs `name`"),
         ("[[sentences]]\ntext = 'a'\ngives = \"gold\"\n", "line 3: sentences.gives: no such kind of sentence"),
         ("[color]\n", "line 1: color: no such section"),

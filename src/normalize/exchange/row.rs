@@ -69,7 +69,8 @@ fn push_columns(own: &mut ExchangeColumns, call: &Call<'_>, asked: &Asked, told:
     let answered = told.push.as_ref().map(|config| config.id.clone()).unwrap_or_default();
     let Some(config) = asked.push.as_ref().or(told.push.as_ref()) else { return };
     own.push_url.clone_from(&config.url);
-    own.push_scheme.clone_from(&config.scheme);
+    own.push_scheme = config.schemes.first().cloned().unwrap_or_default();
+    own.push_schemes = Some(config.schemes.clone());
     own.push_token = Some(config.token);
     let ids = [config.id.clone(), named.clone(), answered];
     own.push_config_id = ids.into_iter().find(|id| !id.is_empty()).unwrap_or_default();

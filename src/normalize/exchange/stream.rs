@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::sse;
 use crate::decode::record::{Body, Chunk, Exchange};
+use crate::decode::tree;
 use crate::instant::Instant;
 use crate::normalize::protocol::state;
 
@@ -36,7 +37,7 @@ pub(crate) fn read(exchange: &Exchange) -> Option<Vec<StreamEvent>> {
     }
     let arrivals = if joined == text { Arrivals::of(&exchange.chunks) } else { Arrivals::default() };
     let read = |event: sse::SseEvent<'_>| {
-        let value = serde_json::from_str(&event.data).ok()?;
+        let value = tree::read(&event.data).ok()?;
         Some(StreamEvent { at: arrivals.at(event.end), is_error: event.name == "error", value })
     };
     let events: Vec<StreamEvent> = sse::events(text).into_iter().filter_map(read).collect();

@@ -28,7 +28,7 @@ pub(super) fn resolve(facts: &mut Facts, aliases: &BTreeMap<String, String>) {
     }
     let calls = Shared::by(facts, call_key);
     let traces = Shared::by(facts, |common| common.trace_id.clone());
-    let known = names(facts, &calls, &traces);
+    let known = names(facts, &calls, &traces, &by_task(facts, is_place));
     for common in facts.commons_mut().filter(|common| !is_place(common)) {
         let name = name_of(&common.agent_ref);
         let found = calls
@@ -38,7 +38,7 @@ pub(super) fn resolve(facts: &mut Facts, aliases: &BTreeMap<String, String>) {
             .or_else(|| name.and_then(|name| directory.by_name_alike(name)).cloned());
         common.agent = found.or_else(|| name.map(|name| alias(aliases, name))).unwrap_or_default();
     }
-    by_task(facts);
+    give_by_task(facts);
 }
 
 /// The exact key under which another observer may have seen the same call.
@@ -57,7 +57,7 @@ fn name_of(reference: &str) -> Option<&str> {
 
 /// Whether the record itself says at which place the agent answers, or calls it by the name on one agent's card.
 fn is_place(common: &Common) -> bool {
-    !common.agent_ref.is_empty() && !common.agent_ref.starts_with("service:") && !common.agent.is_empty()
+    !common.agent_ref.is_empty() && !common.agent.is_empty()
 }
 
 fn alias(aliases: &BTreeMap<String, String>, name: &str) -> String {
@@ -216,20 +216,31 @@ impl Shared {
     }
 }
 
-/// Names and services whose calls all lead to one agent; of services traces count as well.
-fn names(facts: &Facts, calls: &Shared, traces: &Shared) -> BTreeMap<String, String> {
+/// Names and services, as records give them, whose calls and tasks all lead to one agent; of services traces count as well.
+fn names(facts: &Facts, calls: &Shared, traces: &Shared, tasks: &Shared) -> BTreeMap<String, String> {
     let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-    for common in facts.commons().filter(|common| name_of(&common.agent_ref).is_some()) {
-        let by_trace = || traces.only(&common.trace_id).filter(|_| common.agent_ref.starts_with("service:"));
-        if let Some(agent) = calls.only(&call_key(common)).or_else(by_trace) {
+    let mut see = |common: &Common, agent: Option<String>| {
+        if let (false, Some(_), Some(agent)) = (is_place(common), name_of(&common.agent_ref), agent) {
             found.entry(common.agent_ref.clone()).or_default().insert(agent);
         }
+    };
+    for common in facts.commons() {
+        let by_trace = || traces.only(&common.trace_id).filter(|_| common.agent_ref.starts_with("service:"));
+        see(common, calls.only(&call_key(common)).or_else(by_trace));
     }
-    found
-        .into_iter()
-        .filter(|(_, agents)| agents.len() == 1)
-        .filter_map(|(name, agents)| Some((name, agents.into_iter().next()?)))
-        .collect()
+    for (task, common) in facts.of_tasks() {
+        see(common, tasks.only(task));
+    }
+    found.into_iter().filter(|(_, a)| a.len() == 1).filter_map(|(s, a)| Some((s, a.into_iter().next()?))).collect()
+}
+
+/// Agents by task, of the facts that count.
+fn by_task(facts: &Facts, counts: impl Fn(&Common) -> bool) -> Shared {
+    let mut agents: HashMap<String, BTreeSet<String>> = HashMap::new();
+    for (task, common) in facts.of_tasks().filter(|(task, common)| !task.is_empty() && counts(common)) {
+        agents.entry(task.to_owned()).or_default().insert(common.agent.clone());
+    }
+    Shared(agents)
 }
 
 /// A name without case, spaces and signs.
@@ -238,24 +249,9 @@ fn fold(name: &str) -> String {
 }
 
 /// What still has no agent takes it from its task, if that was seen with exactly one.
-fn by_task(facts: &mut Facts) {
-    let mut agents: HashMap<String, BTreeSet<String>> = HashMap::new();
-    let mut see = |task: &str, common: &Common| {
-        if !task.is_empty() && !common.agent.is_empty() {
-            agents.entry(task.to_owned()).or_default().insert(common.agent.clone());
-        }
-    };
-    facts.exchanges.iter().for_each(|row| see(&row.own.task_id, &row.common));
-    facts.task_events.iter().for_each(|row| see(&row.own.task_id, &row.common));
-    facts.artifact_parts.iter().for_each(|row| see(&row.own.task_id, &row.common));
-    facts.push_deliveries.iter().for_each(|row| see(&row.own.task_id, &row.common));
-    let give = |task: &str, common: &mut Common| {
-        if let (true, Some(agents)) = (common.agent.is_empty(), agents.get(task).filter(|agents| agents.len() == 1)) {
-            common.agent = agents.first().cloned().unwrap_or_default();
-        }
-    };
-    facts.exchanges.iter_mut().for_each(|row| give(&row.own.task_id, &mut row.common));
-    facts.task_events.iter_mut().for_each(|row| give(&row.own.task_id, &mut row.common));
-    facts.artifact_parts.iter_mut().for_each(|row| give(&row.own.task_id, &mut row.common));
-    facts.push_deliveries.iter_mut().for_each(|row| give(&row.own.task_id, &mut row.common));
+fn give_by_task(facts: &mut Facts) {
+    let agents = by_task(facts, |common| !common.agent.is_empty());
+    for (task, common) in facts.of_tasks_mut().filter(|(_, common)| common.agent.is_empty()) {
+        common.agent = agents.only(task).unwrap_or_default();
+    }
 }

@@ -6,9 +6,12 @@
 mod agents;
 mod calls;
 mod clients;
+mod known;
 mod site;
 
 use std::collections::BTreeMap;
+
+pub use known::Known;
 
 use crate::tables::Facts;
 

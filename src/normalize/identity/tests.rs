@@ -179,6 +179,41 @@ fn a_callers_name_comes_from_the_span_of_the_same_call() {
 }
 
 #[test]
+fn unnamed_calls_from_an_address_are_those_of_the_only_name_known_there() {
+    let mut facts = Facts::default();
+    for (span, address, name) in [
+        ("s1", "10.0.0.7", "a"),
+        ("", "10.0.0.7", ""),
+        ("s2", "10.0.0.8", "a"),
+        ("s3", "10.0.0.8", "b"),
+        ("", "10.0.0.8", ""),
+    ] {
+        call(
+            "http://h:1/a2a",
+            |common, _| {
+                common.client_ref = address.to_owned();
+                common.span_id = span.to_owned();
+            },
+            &mut facts,
+        );
+        if !name.is_empty() {
+            call(
+                "http://h:1/a2a",
+                |common, _| {
+                    common.client_ref = name.to_owned();
+                    common.span_id = span.to_owned();
+                    common.observer = "client".to_owned();
+                },
+                &mut facts,
+            );
+        }
+    }
+    resolve(&mut facts, &IdentitySettings::default());
+    let clients: Vec<_> = facts.exchanges.iter().map(|row| row.common.client.as_str()).collect();
+    assert_eq!(clients, ["a", "a", "a", "a", "a", "b", "b", "10.0.0.8"]);
+}
+
+#[test]
 fn two_observers_of_one_span_share_a_call_and_two_requests_under_one_span_do_not() {
     let mut facts = Facts::default();
     for (span, observer, rpc) in [

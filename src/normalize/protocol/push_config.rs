@@ -1,6 +1,6 @@
 //! Webhook registrations of all dialects.
 //!
-//! In: the parameters of a call or a registration as answered. Out: url, scheme, id and whether there is a token. Never
+//! In: the parameters of a call or a registration as answered. Out: url, schemes, id and whether there is a token. Never
 //! the token or the credentials.
 
 use serde_json::Value;
@@ -12,8 +12,8 @@ use crate::normalize::{json, place};
 pub(crate) struct PushConfig {
     /// Webhook url without query.
     pub(crate) url: String,
-    /// First authentication scheme, lower case; empty for none.
-    pub(crate) scheme: String,
+    /// Authentication schemes in the order given, lower case.
+    pub(crate) schemes: Vec<String>,
     /// Whether a notification token is set.
     pub(crate) token: bool,
     /// Id of the registration; empty when not given.
@@ -45,14 +45,19 @@ impl PushConfig {
             "" => named,
             id => id.to_owned(),
         };
-        Some(Self { url, scheme: scheme(config), token: !json::text(config, &["token"]).is_empty(), id })
+        Some(Self { url, schemes: schemes(config), token: !json::text(config, &["token"]).is_empty(), id })
     }
 }
 
-fn scheme(config: &Value) -> String {
-    let Some(authentication) = config.get("authentication") else { return String::new() };
-    let listed = json::list(authentication, &["schemes"]).and_then(|schemes| schemes.first()?.as_str());
-    listed.unwrap_or_else(|| json::text(authentication, &["scheme"])).to_ascii_lowercase()
+/// More than anybody lists; what comes after is of no use to a sender.
+const MAX_SCHEMES: usize = 16;
+
+/// 0.x lists them, 1.0 names one.
+fn schemes(config: &Value) -> Vec<String> {
+    let Some(authentication) = config.get("authentication") else { return Vec::new() };
+    let listed = json::list(authentication, &["schemes"]).map(Vec::as_slice).unwrap_or_default();
+    let named = listed.iter().filter_map(Value::as_str).chain([json::text(authentication, &["scheme"])]);
+    named.filter(|scheme| !scheme.is_empty()).take(MAX_SCHEMES).map(str::to_ascii_lowercase).collect()
 }
 
 /// The task of a resource name `tasks/T` or `tasks/T/pushNotificationConfigs/C`.
@@ -74,7 +79,8 @@ mod tests {
     use super::*;
 
     fn config(scheme: &str, id: &str) -> Option<PushConfig> {
-        Some(PushConfig { url: "http://h/hook".to_owned(), scheme: scheme.to_owned(), token: true, id: id.to_owned() })
+        let schemes = scheme.split_whitespace().map(str::to_owned).collect();
+        Some(PushConfig { url: "http://h/hook".to_owned(), schemes, token: true, id: id.to_owned() })
     }
 
     #[test]
@@ -91,6 +97,20 @@ mod tests {
             assert_eq!(PushConfig::beside_message(&params), config("bearer", id), "{params}");
         }
         assert_eq!(PushConfig::beside_message(&json!({"message": {}})), None);
+    }
+
+    #[test]
+    fn all_schemes_of_a_registration_are_kept_in_their_order() {
+        for (authentication, schemes) in [
+            (json!({"schemes": ["Basic", "Bearer"]}), "basic bearer"),
+            (json!({"schemes": [], "credentials": "c"}), ""),
+            (json!({"schemes": [1, ""]}), ""),
+            (json!({"scheme": "JWT"}), "jwt"),
+            (json!("Bearer"), ""),
+        ] {
+            let value = json!({"url": "http://h/hook", "token": "t", "authentication": authentication});
+            assert_eq!(PushConfig::read(&value), config(schemes, ""), "{value}");
+        }
     }
 
     #[test]

@@ -17,6 +17,7 @@ use super::http::Http;
 use super::node::{Node, Side};
 use super::row::{Seen, call_id, service_ref};
 use super::sentence::{CLOSE_NANOS, MAX_NEIGHBOURS, Notes, SLACK_NANOS};
+use super::taped::Taped;
 use super::trace::Call;
 
 /// Steps up a trace to the call that a delivery belongs to.
@@ -308,54 +309,6 @@ fn tasks_of_traces(facts: &Facts) -> HashMap<String, Option<String>> {
         }
     }
     tasks
-}
-
-/// Deliveries that were taped, for sentences that no span explains.
-struct Taped {
-    /// By task and trace, in the order of time.
-    by_task: HashMap<(String, String), Vec<TapedDelivery>>,
-}
-
-/// A delivery that was taped.
-#[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct TapedDelivery {
-    at: Instant,
-    call_id: String,
-    url: String,
-    /// A sentence was given to it.
-    given: bool,
-}
-
-impl Taped {
-    fn new(facts: &Facts) -> Self {
-        let mut by_task: HashMap<(String, String), Vec<TapedDelivery>> = HashMap::new();
-        for row in facts.push_deliveries.iter().filter(|row| !row.common.span_id.is_empty()) {
-            let key = (row.own.task_id.clone(), row.common.trace_id.clone());
-            by_task.entry(key).or_default().push(TapedDelivery {
-                at: row.common.observed_at,
-                call_id: call_id(&row.common.span_id),
-                url: row.own.url.clone(),
-                given: false,
-            });
-        }
-        for taped in by_task.values_mut() {
-            taped.sort();
-        }
-        Self { by_task }
-    }
-
-    /// The call that a sentence is about: the last that began before it.
-    fn call_of(&mut self, note: &Note) -> String {
-        let key = (note.task_id.clone(), note.seen.trace_id.clone());
-        let Some(taped) = self.by_task.get_mut(&key) else { return String::new() };
-        let end = taped.partition_point(|taped| taped.at.0 <= note.seen.at.0.saturating_add(SLACK_NANOS));
-        let mut before = taped.iter_mut().take(end).rev().take(MAX_NEIGHBOURS);
-        let Some(found) = before.find(|taped| !taped.given && is_same_hook(&taped.url, &note.url)) else {
-            return String::new();
-        };
-        found.given = true;
-        found.call_id.clone()
-    }
 }
 
 /// A delivery that only a log tells of.

@@ -18,6 +18,7 @@ mod row;
 mod sentence;
 mod state;
 mod statement;
+mod taped;
 mod trace;
 
 #[cfg(test)]

@@ -43,7 +43,7 @@ pub(super) struct Node {
     pub(super) sdk: bool,
     /// The operation that its name stands for.
     pub(super) sdk_operation: String,
-    /// It is there only when a call fails.
+    /// Its failure is that of the call, although its name says no operation.
     pub(super) sdk_error: bool,
     /// The binding that its name stands for.
     pub(super) sdk_binding: &'static str,

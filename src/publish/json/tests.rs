@@ -88,3 +88,11 @@ fn the_verdict_is_a_word_of_its_own_for_each_end() {
     assert_eq!(verdict(&one_rule_failed()), "incomplete");
     assert_eq!(verdict(&Report::default()), "unjudged");
 }
+
+#[test]
+fn what_a_terminal_would_act_on_is_an_escape_and_the_value_stays() {
+    let value = "a\u{1b}[31m\u{9b}31m\u{7f}\u{202e}\u{e0041}\nä";
+    let text = super::escaped(serde_json::to_string_pretty(&[value]).unwrap());
+    assert_eq!(text, "[\n  \"a\\u001b[31m\\u009b31m\\u007f\\u202e\\udb40\\udc41\\nä\"\n]");
+    assert_eq!(serde_json::from_str::<[String; 1]>(&text).unwrap(), [value]);
+}

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 
 use chrono::NaiveDate;
 
-use super::page::Page;
 use super::{DIM, Detail, View};
 use crate::findings::incident::{clients_of, tasks_of};
 use crate::findings::{Evidence, Finding};
+use crate::page::Page;
 use crate::publish::words::{clean, counts, date_time, place, time_on};
 
 /// Pieces of evidence in one role that are shown before the middle is left out.

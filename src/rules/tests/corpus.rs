@@ -1,5 +1,6 @@
 //! Loading: what a query file must be.
 
+use super::super::{Status, Suspect};
 use super::*;
 
 /// The rule of the style guide with a text of it replaced.
@@ -167,4 +168,17 @@ fn a_folder_without_queries_is_no_corpus() {
 #[test]
 fn the_corpus_in_the_binary_holds_together() {
     Corpus::embedded().unwrap();
+}
+
+#[test]
+fn a_word_of_a_header_is_read_as_it_is_written() {
+    use serde::Deserialize;
+    let read = |word: &str| toml::Value::from(word);
+    for suspect in Suspect::ALL {
+        assert_eq!(Suspect::deserialize(read(suspect.as_str())), Ok(suspect));
+        assert_eq!(Suspect::parse(suspect.as_str()), Some(suspect));
+    }
+    for status in [Status::Experimental, Status::Stable, Status::Deprecated] {
+        assert_eq!(Status::deserialize(read(status.as_str())), Ok(status));
+    }
 }

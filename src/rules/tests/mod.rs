@@ -3,6 +3,8 @@
 mod checks;
 mod corpus;
 mod engine;
+mod render;
+mod texts;
 
 use std::fs;
 use std::path::Path;
@@ -14,7 +16,7 @@ use crate::instant::Instant;
 use crate::tables::{Common, Facts, TaskEventColumns, TaskEventRow};
 
 /// A corpus made of files, each given as path within the folder and text.
-pub(super) fn corpus(files: &[(&str, String)]) -> Result<Corpus, CorpusError> {
+pub(crate) fn corpus(files: &[(&str, String)]) -> Result<Corpus, CorpusError> {
     let dir = tempfile::tempdir().unwrap();
     for (path, text) in files {
         let path = dir.path().join(path);
@@ -39,7 +41,7 @@ fn short(path: &Path, text: &str) -> String {
 }
 
 /// The five sections of a runbook, each with a word in it: ten lines.
-pub(super) const RUNBOOK: &str = "\
+pub(crate) const RUNBOOK: &str = "\
 -- ## What it finds
 -- It.
 -- ## Why it matters
@@ -128,7 +130,7 @@ WHERE e.state IN ($first, $second)
 }
 
 /// A rule over `task_events` by agent and task, with its own query and lines of header to replace.
-pub(super) fn rule(id: &str, replace: &[(&str, &str)], sql: &str) -> (String, String) {
+pub(crate) fn rule(id: &str, replace: &[(&str, &str)], sql: &str) -> (String, String) {
     let mut header = vec![
         ("title", r#""A rule""#),
         ("severity", r#""warning""#),
@@ -156,12 +158,12 @@ pub(super) fn rule(id: &str, replace: &[(&str, &str)], sql: &str) -> (String, St
 pub(super) const RULE_SQL_LINE: usize = 11 + 1 + 10 + 1;
 
 /// 2026-11-30T06:00:00Z and some seconds.
-pub(super) fn at(seconds: i64) -> Instant {
+pub(crate) fn at(seconds: i64) -> Instant {
     Instant((1_796_018_400 + seconds) * 1_000_000_000)
 }
 
 /// A task's state as an observer saw it.
-pub(super) fn event(seconds: i64, observer: &str, agent: &str, task: &str, state: &str) -> TaskEventRow {
+pub(crate) fn event(seconds: i64, observer: &str, agent: &str, task: &str, state: &str) -> TaskEventRow {
     TaskEventRow {
         common: Common {
             observed_at: at(seconds),
@@ -203,7 +205,7 @@ pub(super) fn evaluate(corpus: Corpus, overrides: &Overrides, facts: &Facts) -> 
 }
 
 /// Runs an engine over facts, on a thread with the small stack that a test has.
-pub(super) fn run(engine: &Engine, facts: &Facts) -> Evaluation {
+pub(crate) fn run(engine: &Engine, facts: &Facts) -> Evaluation {
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     runtime.block_on(engine.evaluate(batches(facts))).unwrap()
 }

@@ -1,14 +1,17 @@
-//! A healthy fleet: forty agents that do what real systems do and what is no fault.
+//! A healthy fleet: agents that do what real systems do and what is no fault.
 //!
 //! Each agent shows one oddity on top of ordinary work; what it is stands at each function with where it was met.
 
 use serde_json::{Value, json};
 
 use super::agent::{Agent, Dialect, Ending, Skill};
+use super::oddities;
 use super::tape::{HOUR, MINUTE, SECOND, Tape, Taped};
 
 /// 2026-11-16T00:00:00Z.
 const START: i64 = 1_794_787_200 * SECOND;
+/// Two agents an oddity; at least the forty of a fleet.
+const AGENTS: usize = 2 * ODDITIES.len();
 const CALLER: &str = "10.2.0.9:51000";
 const OTHER: &str = "10.2.0.10:51000";
 
@@ -33,6 +36,17 @@ const ODDITIES: &[Oddity] = &[
     ("gateway errors and retries with the same card", transport_retries),
     ("a message to a finished task is refused", message_to_finished),
     ("canceled, and canceled again", canceled_twice),
+    ("the extended card lists more than the basic one", oddities::extended_card_lists_more),
+    ("each principal is served a card of its own", oddities::a_card_for_each_principal),
+    ("endpoints with and without a closing slash", oddities::endpoints_with_and_without_slash),
+    ("a card without skills", oddities::no_skills_at_all),
+    ("the card cannot be fetched for an hour", oddities::card_unreachable_for_an_hour),
+    ("every record is delivered twice", oddities::every_record_twice),
+    ("a message as the answer, then the caller hangs up", oddities::message_then_hang_up),
+    ("a stream is taken up again with growing pauses", oddities::resubscribes_with_back_off),
+    ("an agent that completes nothing", oddities::never_completes),
+    ("keys are rotated and fetched in time", oddities::keys_rotated_and_fetched),
+    ("the client's own verdicts agree", oddities::verdicts_agree),
 ];
 
 /// Names of the oddities.
@@ -43,7 +57,8 @@ pub fn oddities() -> Vec<&'static str> {
 /// A day of the fleet as NDJSON; with an oddity's name only the agents that show it.
 pub fn capture(only: Option<&str>) -> Vec<u8> {
     let mut tape = Tape::default();
-    for number in 0..40_usize {
+    // Twice through the list and on, so that each is shown by two agents at least, of two dialects.
+    for number in 0..AGENTS {
         let (name, show) = ODDITIES[number % ODDITIES.len()];
         if only.is_some_and(|only| only != name) {
             continue;

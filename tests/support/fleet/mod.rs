@@ -5,5 +5,6 @@
 
 pub mod agent;
 pub mod healthy;
+pub mod oddities;
 pub mod record000;
 pub mod tape;

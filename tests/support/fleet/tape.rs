@@ -29,6 +29,7 @@ pub struct Taped<'a> {
     pub response_headers: Vec<(&'a str, String)>,
     pub response: Option<Value>,
     pub leg: &'a str,
+    pub client_left: bool,
 }
 
 impl<'a> Taped<'a> {
@@ -46,6 +47,7 @@ impl<'a> Taped<'a> {
             response_headers: Vec::new(),
             response: None,
             leg: "agent",
+            client_left: false,
         }
     }
 }
@@ -101,7 +103,15 @@ impl Tape {
                 "headers": headers(&taped.response_headers, taped.response.is_some()), "body": body(&taped.response),
             }),
         );
+        if taped.client_left {
+            line.insert("client_disconnected".to_owned(), json!(true));
+        }
         self.lines.push((taped.at, Value::Object(line)));
+    }
+
+    /// Writes all lines from a place on a second time.
+    pub fn repeat(&mut self, from: usize) {
+        self.lines.extend_from_within(from..);
     }
 
     /// Writes a line of another form (an own event).
