@@ -183,6 +183,9 @@ fn replaced(mut picked: Vec<Numbered>, lines: &Lines) -> Told<Vec<Numbered>> {
 pub fn start(text: &str) -> Told<i64> {
     let line: Value = serde_json::from_str(text).unwrap_or_default();
     let own = line.get("startedDateTime").and_then(Value::as_str).and_then(|at| instant(at).ok());
+    // The one is rounded, the other is not: the earlier is in the line's span, and so is the later.
+    let exact = line.get("start_unix_ns").and_then(Value::as_i64);
+    let own = own.map(|at| exact.map_or(at, |exact| exact.min(at)));
     own.or_else(|| times_in(text).into_iter().min()).ok_or_else(|| format!("no time in the line {text:.80}"))
 }
 
