@@ -59,7 +59,7 @@ SELECT
     s.client,
     s.skill_id,
     s.state,
-    concat(s.task_id, ' is ', s.state, ' and has not moved since') AS what,
+    concat(s.task_id, ' is ', s.state, ' and has not moved since ', CAST(date_trunc('second', s.changed_at) AS VARCHAR)) AS what,
     CASE
         WHEN s.read_at >= s.due_at THEN 'it was read again after that, and nothing had changed'
         ELSE 'nothing was told of it any more'

@@ -5,7 +5,7 @@
 -- by       = ["agent"]
 -- entity   = ["agent"]
 -- needs    = ["task_events.state[origin=poll]"]
--- summary  = "{agent} answers reads of {tasks} tasks in two ways, such as {task}: {how}"
+-- summary  = "{agent} answers reads of {what} in two ways, {task}: {how}"
 -- suspect  = "remote-runtime"
 -- because  = "{why}"
 -- next     = "Give the replicas of {agent} one task store, or bind a task's calls to the replica that made it"
@@ -43,6 +43,7 @@ WITH ranked AS (
 SELECT
     r.agent,
     count(*) AS tasks,
+    CASE WHEN count(*) = 1 THEN 'a task' ELSE concat(CAST(count(*) AS VARCHAR), ' tasks') END AS what,
     max(CASE WHEN r.nth = 1 THEN r.task_id ELSE '' END) AS task,
     max(CASE WHEN r.nth = 1 THEN concat(
         'read, then ',
