@@ -5,9 +5,21 @@
 -- answers, else what it declares; `''` when that is more than one. Facts are the first of each kind.
 
 WITH told AS (
-    SELECT v.agent, v.dialect, TRUE AS is_answer, v.observed_at, v.fact_id FROM vocabularies AS v
+    SELECT
+        v.agent,
+        v.dialect,
+        TRUE AS is_answer,
+        v.observed_at,
+        v.fact_id
+    FROM vocabularies AS v
     UNION ALL
-    SELECT l.agent, l.dialect, FALSE AS is_answer, l.observed_at, l.fact_id FROM card_looks AS l
+    SELECT
+        l.agent,
+        l.dialect,
+        FALSE AS is_answer,
+        l.observed_at,
+        l.fact_id
+    FROM card_looks AS l
 ),
 
 numbered AS (

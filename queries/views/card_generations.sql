@@ -98,15 +98,23 @@ SELECT
     c.last_before_at,
     c.last_before_fact_id,
     c.shown_before_at,
-    lead(c.observed_at) OVER (PARTITION BY c.agent, c.tenant, c.principal, c.extended, c.viewer ORDER BY c.observed_at, c.fact_id) AS valid_to,
-    lag(c.version) OVER (PARTITION BY c.agent, c.tenant, c.principal, c.extended, c.viewer ORDER BY c.observed_at, c.fact_id) AS version_before,
+    lead(c.observed_at)
+        OVER (PARTITION BY c.agent, c.tenant, c.principal, c.extended, c.viewer ORDER BY c.observed_at, c.fact_id)
+        AS valid_to,
+    lag(c.version)
+        OVER (PARTITION BY c.agent, c.tenant, c.principal, c.extended, c.viewer ORDER BY c.observed_at, c.fact_id)
+        AS version_before,
     lag(c.contract_sha256) OVER (PARTITION BY c.agent, c.tenant, c.principal, c.extended, c.viewer ORDER BY c.observed_at, c.fact_id)
         AS contract_before,
     lag(c.security_sha256) OVER (PARTITION BY c.agent, c.tenant, c.principal, c.extended, c.viewer ORDER BY c.observed_at, c.fact_id)
         AS security_before,
-    lag(c.streaming) OVER (PARTITION BY c.agent, c.tenant, c.principal, c.extended, c.viewer ORDER BY c.observed_at, c.fact_id) AS streaming_before,
+    lag(c.streaming)
+        OVER (PARTITION BY c.agent, c.tenant, c.principal, c.extended, c.viewer ORDER BY c.observed_at, c.fact_id)
+        AS streaming_before,
     lag(c.push_notifications) OVER (PARTITION BY c.agent, c.tenant, c.principal, c.extended, c.viewer ORDER BY c.observed_at, c.fact_id)
         AS push_before,
-    lag(c.body_sha256) OVER (PARTITION BY c.agent, c.tenant, c.principal, c.extended, c.viewer ORDER BY c.observed_at, c.fact_id) AS body_before,
+    lag(c.body_sha256)
+        OVER (PARTITION BY c.agent, c.tenant, c.principal, c.extended, c.viewer ORDER BY c.observed_at, c.fact_id)
+        AS body_before,
     lag(c.fact_id) OVER (PARTITION BY c.agent, c.tenant, c.principal, c.extended, c.viewer ORDER BY c.observed_at, c.fact_id) AS fact_before
 FROM changed AS c

@@ -21,7 +21,9 @@ SELECT
     max(p.scheme) AS scheme,
     max(p.kid) AS kid,
     split_part(max(concat(
-        CASE p.signature WHEN 'invalid' THEN '4' WHEN 'valid' THEN '3' WHEN 'absent' THEN '2' WHEN 'unknown' THEN '1' ELSE '0' END, ' ', p.signature
+        CASE p.signature WHEN 'invalid' THEN '4' WHEN 'valid' THEN '3' WHEN 'absent' THEN '2' WHEN 'unknown' THEN '1' ELSE '0' END,
+        ' ',
+        p.signature
     )), ' ', 2) AS signature,
     bool_or(coalesce(p.token_present, FALSE)) AS token_present,
     bool_or(p.token_present IS NOT NULL OR p.scheme <> '') AS headers_seen,

@@ -41,7 +41,11 @@ moments AS (
     WHERE
         x.outcome IN ('ok', 'not-found')
         AND x.operation IN (
-            'GetTask', 'SubscribeToTask', 'GetTaskPushNotificationConfig', 'ListTaskPushNotificationConfigs', 'CreateTaskPushNotificationConfig'
+            'GetTask',
+            'SubscribeToTask',
+            'GetTaskPushNotificationConfig',
+            'ListTaskPushNotificationConfigs',
+            'CreateTaskPushNotificationConfig'
         )
     UNION ALL
     SELECT

@@ -81,7 +81,8 @@ listed AS (
         l.looked_at,
         row_number() OVER (
             PARTITION BY s.agent, s.url, s.fact_id, l.key_url
-            ORDER BY CASE WHEN l.looked_at <= s.began_at THEN 0 ELSE 1 END,
+            ORDER BY
+                CASE WHEN l.looked_at <= s.began_at THEN 0 ELSE 1 END,
                 CASE WHEN l.looked_at <= s.began_at THEN l.looked_at END DESC NULLS LAST,
                 l.looked_at, s.fact_id
         ) AS nth

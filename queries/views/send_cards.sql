@@ -120,7 +120,10 @@ SELECT
     l.basis,
     l.basic_body,
     l.extended_body,
-    CASE WHEN l.extended_lists AND NOT l.basic_lists THEN l.extended_fact_id WHEN l.basic_fact_id <> '' THEN l.basic_fact_id ELSE l.extended_fact_id END
+    CASE
+        WHEN l.extended_lists AND NOT l.basic_lists THEN l.extended_fact_id WHEN l.basic_fact_id <> '' THEN l.basic_fact_id ELSE
+            l.extended_fact_id
+    END
         AS held_fact_id,
     l.looked_at,
     CASE WHEN l.skill_id = '' OR l.basis = 'none' THEN CAST(NULL AS BOOLEAN) ELSE l.basic_lists OR l.extended_lists END AS held_lists,

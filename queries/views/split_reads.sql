@@ -3,7 +3,7 @@
 -- marks  = { server_addresses = { on = ["agent"] } }
 -- params = { turns = 2 }
 --
--- A read is `behind` when the task is not found after it was read, has an older state or fewer artifacts than a read before. `turns` changes between
+-- A read is `behind` when the task is not found after it was read, has an older state, or fewer artifacts in the same state, than a read before. `turns` changes between
 -- behind and not are a split; one is enough between two addresses that answered at the same time. One observer's reads are compared, as clocks of
 -- taps differ. ListTasks is no read here: it leaves out what GetTask shows.
 
@@ -99,7 +99,7 @@ known AS (
             ORDER BY r.observed_at, r.fact_id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS newest_at,
         max(r.artifact_count) OVER (
-            PARTITION BY r.agent, r.task_id, r.observer, r.observer_name, r.client
+            PARTITION BY r.agent, r.task_id, r.observer, r.observer_name, r.client, r.status_at
             ORDER BY r.observed_at, r.fact_id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
         ) AS most_artifacts,
         max(CASE WHEN r.is_end THEN 1 ELSE 0 END) OVER (

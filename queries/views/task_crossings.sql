@@ -60,7 +60,8 @@ told AS (
         e.fact_id AS state_fact_id,
         row_number() OVER (
             PARTITION BY c.agent, c.task_id, c.after_fact_id
-            ORDER BY coalesce(e.status_at, e.observed_at) DESC NULLS LAST, e.observed_at DESC NULLS LAST, e.ordinal DESC NULLS LAST, e.fact_id
+            ORDER BY
+                coalesce(e.status_at, e.observed_at) DESC NULLS LAST, e.observed_at DESC NULLS LAST, e.ordinal DESC NULLS LAST, e.fact_id
         ) AS nth_last
     FROM crossed AS c
     INNER JOIN task_events AS e ON c.agent = e.agent AND c.task_id = e.task_id AND e.observed_at <= c.changed_at

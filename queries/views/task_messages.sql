@@ -36,7 +36,8 @@ before AS (
         e.fact_id,
         row_number() OVER (
             PARTITION BY n.agent, n.task_id, n.call_key
-            ORDER BY coalesce(e.status_at, e.observed_at) DESC NULLS LAST, e.observed_at DESC NULLS LAST, e.ordinal DESC NULLS LAST, e.fact_id
+            ORDER BY
+                coalesce(e.status_at, e.observed_at) DESC NULLS LAST, e.observed_at DESC NULLS LAST, e.ordinal DESC NULLS LAST, e.fact_id
         ) AS nth_last,
         row_number() OVER (
             PARTITION BY n.agent, n.task_id, n.call_key, e.state IN ('completed', 'failed', 'canceled', 'rejected')

@@ -35,11 +35,26 @@ asked AS (
 ),
 
 bodies AS (
-    SELECT a.agent, a.call_key, a.skill_id, a.basic_body AS body_sha256 FROM asked AS a
+    SELECT
+        a.agent,
+        a.call_key,
+        a.skill_id,
+        a.basic_body AS body_sha256
+    FROM asked AS a
     UNION ALL
-    SELECT a.agent, a.call_key, a.skill_id, a.extended_body AS body_sha256 FROM asked AS a
+    SELECT
+        a.agent,
+        a.call_key,
+        a.skill_id,
+        a.extended_body AS body_sha256
+    FROM asked AS a
     UNION ALL
-    SELECT a.agent, a.call_key, a.skill_id, a.negotiated_body AS body_sha256 FROM asked AS a
+    SELECT
+        a.agent,
+        a.call_key,
+        a.skill_id,
+        a.negotiated_body AS body_sha256
+    FROM asked AS a
 ),
 
 offered AS (

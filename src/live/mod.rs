@@ -4,8 +4,8 @@
 //! evaluation gives for the same facts. Reads no clock, runs no SQL of its own, and holds no judgement.
 //!
 //! A tick goes through the stored views and rules in the order of dependency. For each it finds the keys that the changes of
-//! its inputs may concern ([`reached`]), cuts its inputs to the rows that these keys need ([`cut`]), runs it, and replaces
-//! the rows of these keys by the result ([`step`]). What changed by that is what the queries after it see; where nothing
+//! its inputs may concern (`reached`), cuts its inputs to the rows that these keys need (`cut`), runs it, and replaces
+//! the rows of these keys by the result (`step`). What changed by that is what the queries after it see; where nothing
 //! changed, the tick ends.
 
 mod cells;

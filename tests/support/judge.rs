@@ -43,12 +43,7 @@ pub fn engine() -> Told<&'static Engine> {
     static ENGINE: LazyLock<Told<Engine>> = LazyLock::new(|| {
         let corpus =
             Corpus::from_dir(&Path::new(env!("CARGO_MANIFEST_DIR")).join("queries")).map_err(|e| e.to_string())?;
-        let engine = Engine::new(corpus, &Overrides::new()).map_err(|e| e.to_string())?;
-        // LOCAL ONLY
-        match std::env::var("ONLY") {
-            Ok(only) => engine.only(&only.split(',').collect::<Vec<_>>()).map_err(|e| e.to_string()),
-            Err(_) => Ok(engine),
-        }
+        Engine::new(corpus, &Overrides::new()).map_err(|e| e.to_string())
     });
     ENGINE.as_ref().map_err(Clone::clone)
 }

@@ -72,11 +72,26 @@ acted AS (
 ),
 
 bodies AS (
-    SELECT a.agent, a.task_id, a.basic_body AS body_sha256, a.skill_id FROM acted AS a
+    SELECT
+        a.agent,
+        a.task_id,
+        a.basic_body AS body_sha256,
+        a.skill_id
+    FROM acted AS a
     UNION ALL
-    SELECT a.agent, a.task_id, a.extended_body AS body_sha256, a.skill_id FROM acted AS a
+    SELECT
+        a.agent,
+        a.task_id,
+        a.extended_body AS body_sha256,
+        a.skill_id
+    FROM acted AS a
     UNION ALL
-    SELECT a.agent, a.task_id, a.negotiated_body AS body_sha256, a.skill_id FROM acted AS a
+    SELECT
+        a.agent,
+        a.task_id,
+        a.negotiated_body AS body_sha256,
+        a.skill_id
+    FROM acted AS a
 ),
 
 -- What was promised: the modes of the skill, or all modes of the card where no skill is named.
@@ -263,7 +278,9 @@ SELECT
     CASE r.weight WHEN 1 THEN 'critical' WHEN 2 THEN 'warning' ELSE 'info' END AS severity,
     CASE
         WHEN r.weight = 3 THEN 'possible'
-        WHEN r.weight = 1 AND r.negotiated_basis = 'client' AND r.basis = 'client' AND r.negotiated_body = '' AND r.client <> '' THEN 'confirmed'
+        WHEN
+            r.weight = 1 AND r.negotiated_basis = 'client' AND r.basis = 'client' AND r.negotiated_body = '' AND r.client <> ''
+            THEN 'confirmed'
         ELSE 'likely'
     END AS confidence,
     CASE
@@ -274,9 +291,24 @@ SELECT
         ELSE 'the card that the caller held promises another type'
     END AS why,
     CASE
-        WHEN r.list = 'request' THEN concat('Have ', r.agent, ' honour acceptedOutputModes or refuse the call; check that the consumer can read ', t.media_types)
+        WHEN
+            r.list = 'request'
+            THEN
+                concat('Have ', r.agent, ' honour acceptedOutputModes or refuse the call; check that the consumer can read ', t.media_types)
         WHEN r.skill_id = '' THEN concat('Find out which skill ', r.agent, ' used for ', r.task_id, ', and name the skill in the request')
-        ELSE concat('Compare what ', r.agent, ' promises for ', r.skill_id, ' today, and stop the consumer of ', r.artifact_id, ' from reading ', t.media_types, ' as ', r.modes)
+        ELSE
+            concat(
+                'Compare what ',
+                r.agent,
+                ' promises for ',
+                r.skill_id,
+                ' today, and stop the consumer of ',
+                r.artifact_id,
+                ' from reading ',
+                t.media_types,
+                ' as ',
+                r.modes
+            )
     END AS advice,
     t.delivered_at AS observed_at,
     r.fact_id AS part_fact_id,

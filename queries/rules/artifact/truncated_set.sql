@@ -121,7 +121,8 @@ compared AS (
         c.task_id,
         c.client,
         c.artifact_count AS client_count,
-        CASE WHEN coalesce(n.artifacts, 0) > coalesce(s.artifact_count, 0) THEN n.artifacts ELSE coalesce(s.artifact_count, 0) END AS server_count,
+        CASE WHEN coalesce(n.artifacts, 0) > coalesce(s.artifact_count, 0) THEN n.artifacts ELSE coalesce(s.artifact_count, 0) END
+            AS server_count,
         CASE WHEN c.artifact_count = 0 OR n.known > 0 THEN n.missing END AS missing,
         CASE WHEN c.observed_at > d.first_seen_at THEN c.observed_at ELSE d.first_seen_at END AS observed_at,
         c.fact_id AS client_fact_id,

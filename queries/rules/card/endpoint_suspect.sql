@@ -36,7 +36,8 @@ WITH looked AS (
             WHEN 'loopback' THEN 0 WHEN 'unspecified' THEN 0
         END AS reach,
         starts_with(lower(l.url), 'https://') AS is_https,
-        regexp_replace(regexp_replace(lower(l.url), '^[a-z0-9.+-]+://', ''), '^\[?([^]/:]*|[0-9a-f:.]*)\]?(:[0-9]+)?(/.*)?$', '\1') AS card_host,
+        regexp_replace(regexp_replace(lower(l.url), '^[a-z0-9.+-]+://', ''), '^\[?([^]/:]*|[0-9a-f:.]*)\]?(:[0-9]+)?(/.*)?$', '\1')
+            AS card_host,
         min(l.observed_at) AS first_at,
         max(l.observed_at) AS last_at,
         min(l.fact_id) AS fact_id
@@ -101,7 +102,9 @@ problems AS (
         'warning' AS severity,
         concat(
             CASE s.host_class
-                WHEN 'loopback' THEN 'a loopback address' WHEN 'unspecified' THEN 'an address to listen on' WHEN 'link-local' THEN 'a link-local address'
+                WHEN 'loopback' THEN 'a loopback address' WHEN 'unspecified' THEN 'an address to listen on' WHEN
+                    'link-local'
+                    THEN 'a link-local address'
                 WHEN 'private' THEN 'a private address' WHEN 'internal' THEN 'an internal name' ELSE 'a name without a domain'
             END,
             CASE WHEN l.reach = 3 THEN ' on a card from a public host' ELSE ' on a card from another host' END

@@ -62,11 +62,20 @@ redefined AS (
             ', ',
             CASE
                 WHEN l.output_before <> l.output_modes
-                    THEN concat('output ', coalesce(nullif(l.output_before, ''), 'none'), ' became ', coalesce(nullif(l.output_modes, ''), 'none'))
+                    THEN
+                        concat(
+                            'output ',
+                            coalesce(nullif(l.output_before, ''), 'none'),
+                            ' became ',
+                            coalesce(nullif(l.output_modes, ''), 'none')
+                        )
             END,
             CASE
                 WHEN l.input_before <> l.input_modes
-                    THEN concat('input ', coalesce(nullif(l.input_before, ''), 'none'), ' became ', coalesce(nullif(l.input_modes, ''), 'none'))
+                    THEN
+                        concat(
+                            'input ', coalesce(nullif(l.input_before, ''), 'none'), ' became ', coalesce(nullif(l.input_modes, ''), 'none')
+                        )
             END
         ) AS what
     FROM listed AS l
@@ -103,7 +112,11 @@ SELECT
         WHEN r.version = r.version_before AND r.version = '' THEN 'the card has no version that could tell'
         WHEN r.version = r.version_before THEN concat('the version stayed ', r.version)
         ELSE concat(
-            'the version went from ', coalesce(nullif(r.version_before, ''), 'none'), ' to ', coalesce(nullif(r.version, ''), 'none'), ' with it'
+            'the version went from ',
+            coalesce(nullif(r.version_before, ''), 'none'),
+            ' to ',
+            coalesce(nullif(r.version, ''), 'none'),
+            ' with it'
         )
     END AS why,
     CASE WHEN r.version = r.version_before THEN 'warning' ELSE 'info' END AS severity,

@@ -68,14 +68,27 @@ gone AS (
 ),
 
 differences AS (
-    SELECT g.agent, g.fact_id, 'gone' AS kind, g.skill_id FROM gone AS g
+    SELECT
+        g.agent,
+        g.fact_id,
+        'gone' AS kind,
+        g.skill_id
+    FROM gone AS g
     UNION ALL
-    SELECT c.agent, c.fact_id, 'new' AS kind, n.skill_id
+    SELECT
+        c.agent,
+        c.fact_id,
+        'new' AS kind,
+        n.skill_id
     FROM changed AS c
     INNER JOIN skill_modes AS n ON c.body_sha256 = n.body_sha256
     WHERE NOT EXISTS (SELECT 1 FROM skill_modes AS o WHERE o.body_sha256 = c.last_body_before AND o.skill_id = n.skill_id)
     UNION ALL
-    SELECT c.agent, c.fact_id, 'modes' AS kind, n.skill_id
+    SELECT
+        c.agent,
+        c.fact_id,
+        'modes' AS kind,
+        n.skill_id
     FROM changed AS c
     INNER JOIN skill_modes AS o ON c.last_body_before = o.body_sha256
     INNER JOIN skill_modes AS n ON c.body_sha256 = n.body_sha256 AND o.skill_id = n.skill_id
@@ -143,7 +156,8 @@ suspected AS (
         f.observed_at AS failed_at,
         f.fact_id AS failure_fact_id,
         row_number() OVER (
-            PARTITION BY g.agent, g.tenant, g.principal, g.extended, g.viewer, f.failure_key ORDER BY g.valid_from DESC NULLS LAST, g.fact_id
+            PARTITION BY g.agent, g.tenant, g.principal, g.extended, g.viewer, f.failure_key
+            ORDER BY g.valid_from DESC NULLS LAST, g.fact_id
         ) AS nth_last
     FROM gone AS g
     INNER JOIN capability_failures AS f ON g.agent = f.agent AND g.skill_id = f.skill_id AND f.observed_at >= g.last_before_at

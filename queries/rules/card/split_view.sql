@@ -32,7 +32,8 @@ WITH seen AS (
         l.principal,
         l.extended,
         CASE WHEN l.extended AND l.principal = '' THEN l.client ELSE '' END AS viewer,
-        concat('version ', CASE WHEN l.version = '' THEN 'none' ELSE l.version END, ' (contract ', substr(l.contract_sha256, 1, 8), ')') AS words,
+        concat('version ', CASE WHEN l.version = '' THEN 'none' ELSE l.version END, ' (contract ', substr(l.contract_sha256, 1, 8), ')')
+            AS words,
         concat(l.version, ' ', l.contract_sha256) AS generation,
         l.observed_at,
         l.fact_id
@@ -50,8 +51,12 @@ followed AS (
         s.generation,
         s.observed_at,
         s.fact_id,
-        lag(s.words) OVER (PARTITION BY s.agent, s.tenant, s.principal, s.extended, s.viewer ORDER BY s.observed_at, s.fact_id) AS words_before,
-        lag(s.fact_id) OVER (PARTITION BY s.agent, s.tenant, s.principal, s.extended, s.viewer ORDER BY s.observed_at, s.fact_id) AS fact_before,
+        lag(s.words)
+            OVER (PARTITION BY s.agent, s.tenant, s.principal, s.extended, s.viewer ORDER BY s.observed_at, s.fact_id)
+            AS words_before,
+        lag(s.fact_id)
+            OVER (PARTITION BY s.agent, s.tenant, s.principal, s.extended, s.viewer ORDER BY s.observed_at, s.fact_id)
+            AS fact_before,
         lag(s.generation) OVER (PARTITION BY s.agent, s.tenant, s.principal, s.extended, s.viewer ORDER BY s.observed_at, s.fact_id)
             AS generation_before
     FROM seen AS s
@@ -186,7 +191,9 @@ SELECT
     j.other_card,
     j.changes,
     CASE
-        WHEN j.may_be_rollback THEN 'a card came back that had been replaced, longer ago than a rollout takes; a release that was taken back looks the same'
+        WHEN
+            j.may_be_rollback
+            THEN 'a card came back that had been replaced, longer ago than a rollout takes; a release that was taken back looks the same'
         ELSE 'the same caller is shown a card, another, and the first again, for longer than a rollout takes'
     END AS why,
     CASE WHEN j.may_be_rollback THEN 'likely' ELSE 'confirmed' END AS confidence,

@@ -113,10 +113,23 @@ SELECT
         ELSE 'the agent does not know the caller''s words and speaks another vocabulary'
     END AS why,
     CASE
-        WHEN t.is_own_card THEN concat('Make the card of ', coalesce(nullif(t.agent, ''), 'the agent'), ' declare the version that its runtime speaks')
-        WHEN coalesce(t.agent_version, '') = '' THEN concat('Read the card of ', coalesce(nullif(t.agent, ''), 'the agent'), ' and let the caller speak the version that it declares')
+        WHEN
+            t.is_own_card
+            THEN concat('Make the card of ', coalesce(nullif(t.agent, ''), 'the agent'), ' declare the version that its runtime speaks')
+        WHEN
+            coalesce(t.agent_version, '') = ''
+            THEN
+                concat(
+                    'Read the card of ',
+                    coalesce(nullif(t.agent, ''), 'the agent'),
+                    ' and let the caller speak the version that it declares'
+                )
         ELSE concat(
-            'Let the caller speak A2A ', t.agent_version, ' to ', coalesce(nullif(t.agent, ''), 'the agent'), ' and say so in A2A-Version, or have the agent serve the caller''s version too'
+            'Let the caller speak A2A ',
+            t.agent_version,
+            ' to ',
+            coalesce(nullif(t.agent, ''), 'the agent'),
+            ' and say so in A2A-Version, or have the agent serve the caller''s version too'
         )
     END AS advice,
     CASE WHEN t.is_own_card THEN 'remote-runtime' ELSE 'client' END AS suspect,

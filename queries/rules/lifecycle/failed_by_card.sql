@@ -5,10 +5,10 @@
 -- by       = ["agent", "task_id"]
 -- entity   = ["agent", "task_id"]
 -- needs    = ["task_events.state[origin=local]", "cards.http_status"]
--- summary  = "{client} ended {task_id} as {state} {after_s} s after a look at the card of {agent}: {saw}"
+-- summary  = "{who} gave up {task_id} as {state} {after} a look at the card of {agent}: {saw}"
 -- suspect  = "client"
 -- because  = "{why}"
--- next     = "Let {client} ask {agent} for {task_id} instead of its card: a card says what is offered next, not how a running task goes"
+-- next     = "Ask {agent} for {task_id} itself: a card says what is offered next, not how a running task goes"
 -- params   = { after = "60 seconds" }
 -- marks    = { cards = { on = ["client", "agent"] }, card_looks = { on = ["agent"] } }
 --
@@ -123,9 +123,13 @@ SELECT
     b.client,
     b.skill_id,
     b.state,
-    CAST(floor(
-        extract(EPOCH FROM date_trunc('second', b.verdict_at)) - extract(EPOCH FROM date_trunc('second', b.looked_at))
-    ) AS BIGINT) AS after_s,
+    CASE WHEN b.client = '' THEN 'A client' ELSE b.client END AS who,
+    CASE
+        WHEN date_trunc('second', b.verdict_at) = date_trunc('second', b.looked_at) THEN 'right after'
+        ELSE concat(CAST(CAST(floor(
+            extract(EPOCH FROM date_trunc('second', b.verdict_at)) - extract(EPOCH FROM date_trunc('second', b.looked_at))
+        ) AS BIGINT) AS VARCHAR), ' s after')
+    END AS after,
     CASE WHEN b.is_failed THEN 'it could not be had' ELSE concat(b.skill_id, ' is gone') END AS saw,
     CASE
         WHEN b.is_failed THEN 'its last look at the card before the verdict failed, and the agent had not ended the task'

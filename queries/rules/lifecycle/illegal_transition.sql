@@ -78,7 +78,8 @@ series AS (
         s.observed_at,
         s.ordinal,
         s.fact_id,
-        CASE WHEN s.origin = 'stream' THEN concat('stream ', s.record_id) ELSE concat('reads ', s.observer, ' ', s.observer_name) END AS series
+        CASE WHEN s.origin = 'stream' THEN concat('stream ', s.record_id) ELSE concat('reads ', s.observer, ' ', s.observer_name) END
+            AS series
     FROM task_statements AS s
     WHERE s.speaker = 'server' AND (s.origin = 'stream' OR (s.origin = 'poll' AND s.operation = 'GetTask'))
 ),

@@ -5,7 +5,7 @@
 -- by       = ["agent"]
 -- entity   = ["agent", "incident"]
 -- needs    = ["exchanges.outcome", "task_events.state"]
--- summary  = "{agent} no longer knows {tasks} running tasks: {task_ids}"
+-- summary  = "{agent} no longer knows {what}: {task_ids}"
 -- suspect  = "remote-runtime"
 -- because  = "{why}"
 -- next     = "Submit the work of {task_ids} again, after checking what of it was already done, and give {agent} a store that outlives it"
@@ -107,6 +107,7 @@ SELECT
     i.incident,
     i.tasks,
     i.task_ids,
+    CASE WHEN i.tasks = 1 THEN 'a running task' ELSE concat(CAST(i.tasks AS VARCHAR), ' running tasks') END AS what,
     CASE
         WHEN i.changed_at IS NOT NULL THEN 'they were known before its card changed and are not found since'
         WHEN i.tasks > 1 THEN 'all of them were not found from one moment on'

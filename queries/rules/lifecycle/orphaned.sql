@@ -41,7 +41,8 @@ WITH silent AS (
             WHEN o.state IN ('input-required', 'auth-required') THEN o.changed_at + CAST($pause AS INTERVAL)
             WHEN
                 p.patience_s IS NOT NULL
-                AND o.changed_at + CAST(concat(CAST(coalesce(p.patience_s, 0) AS VARCHAR), ' seconds') AS INTERVAL) > o.changed_at + CAST($silence AS INTERVAL)
+                AND o.changed_at + CAST(concat(CAST(coalesce(p.patience_s, 0) AS VARCHAR), ' seconds') AS INTERVAL)
+                > o.changed_at + CAST($silence AS INTERVAL)
                 THEN o.changed_at + CAST(concat(CAST(coalesce(p.patience_s, 0) AS VARCHAR), ' seconds') AS INTERVAL)
             ELSE o.changed_at + CAST($silence AS INTERVAL)
         END AS due_at
@@ -58,7 +59,7 @@ SELECT
     s.client,
     s.skill_id,
     s.state,
-    concat(s.task_id, ' is ', s.state, ' and has not moved since') AS what,
+    concat(s.task_id, ' is ', s.state, ' and has not moved since ', CAST(date_trunc('second', s.changed_at) AS VARCHAR)) AS what,
     CASE
         WHEN s.read_at >= s.due_at THEN 'it was read again after that, and nothing had changed'
         ELSE 'nothing was told of it any more'

@@ -5,7 +5,7 @@
 -- by       = ["agent"]
 -- entity   = ["agent"]
 -- needs    = ["task_events.state[origin=poll]"]
--- summary  = "{agent} answers reads of {tasks} tasks in two ways, such as {task}: {how}"
+-- summary  = "{agent} answers reads of {what} in two ways, {task}: {how}"
 -- suspect  = "remote-runtime"
 -- because  = "{why}"
 -- next     = "Give the replicas of {agent} one task store, or bind a task's calls to the replica that made it"
@@ -43,13 +43,17 @@ WITH ranked AS (
 SELECT
     r.agent,
     count(*) AS tasks,
+    CASE WHEN count(*) = 1 THEN 'a task' ELSE concat(CAST(count(*) AS VARCHAR), ' tasks') END AS what,
     max(CASE WHEN r.nth = 1 THEN r.task_id ELSE '' END) AS task,
     max(CASE WHEN r.nth = 1 THEN concat(
-        'read, then ', CASE r.behind WHEN 'fewer artifacts' THEN r.behind WHEN 'not found' THEN r.behind ELSE concat('back at ', r.behind) END,
+        'read, then ',
+        CASE r.behind WHEN 'fewer artifacts' THEN r.behind WHEN 'not found' THEN r.behind ELSE concat('back at ', r.behind) END,
         CASE r.kind WHEN 'in turn' THEN ', then as before' ELSE '' END
     ) END) AS how,
     max(CASE WHEN r.nth = 1 THEN CASE
-        WHEN r.one_address <> '' AND r.one_address <> r.other_address THEN concat(r.one_address, ' and ', r.other_address, ' answer differently')
+        WHEN
+            r.one_address <> '' AND r.one_address <> r.other_address
+            THEN concat(r.one_address, ' and ', r.other_address, ' answer differently')
         ELSE 'no single store goes back to what it knew before'
     END END) AS why,
     array_agg(r.task_id ORDER BY r.observed_at, r.behind_fact_id) AS task_ids,

@@ -25,15 +25,25 @@
 -- ## What it cannot see
 -- Changes that no card and no own event shows.
 
-WITH paused AS (
+WITH pauses AS (
     SELECT
         e.agent,
         e.task_id,
-        min(e.observed_at) AS paused_at,
-        min(e.fact_id) AS paused_fact_id
+        e.observed_at,
+        e.fact_id,
+        row_number() OVER (PARTITION BY e.agent, e.task_id ORDER BY e.observed_at, e.fact_id) AS nth
     FROM task_events AS e
     WHERE e.task_id <> '' AND e.origin <> 'local' AND e.state IN ('input-required', 'auth-required')
-    GROUP BY e.agent, e.task_id
+),
+
+paused AS (
+    SELECT
+        p.agent,
+        p.task_id,
+        p.observed_at AS paused_at,
+        p.fact_id AS paused_fact_id
+    FROM pauses AS p
+    WHERE p.nth = 1
 ),
 
 resumed AS (
@@ -261,7 +271,8 @@ ranked AS (
         w.outcome_fact_id,
         row_number() OVER (
             PARTITION BY r.agent, r.task_id
-            ORDER BY CASE WHEN c.is_certain THEN 0 ELSE 1 END, r.resumed_at, c.policy_fact_id, c.card_after_fact_id, w.outcome, w.outcome_fact_id
+            ORDER BY
+                CASE WHEN c.is_certain THEN 0 ELSE 1 END, r.resumed_at, c.policy_fact_id, c.card_after_fact_id, w.outcome, w.outcome_fact_id
         ) AS nth
     FROM resumed AS r
     INNER JOIN changes AS c ON r.agent = c.agent AND r.task_id = c.task_id AND r.resumed_fact_id = c.resumed_fact_id

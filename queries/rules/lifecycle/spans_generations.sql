@@ -5,9 +5,9 @@
 -- by       = ["agent", "task_id"]
 -- entity   = ["agent", "task_id"]
 -- needs    = ["cards.contract_sha256", "task_events.state"]
--- summary  = "{what} of {task_id} on {agent} is from before the card changed to version {version}"
+-- summary  = "{what} {task_id} on {agent} is from before the card changed{how}"
 -- suspect  = "operator"
--- because  = "it was made under version {version_before} and was still in use long after, when the card had changed"
+-- because  = "it was made before the change, and was still in use when it was old"
 -- next     = "When {task_id} behaves oddly, compare with the card of its making, not with today's"
 -- params   = { old = "1 hour" }
 -- marks    = { card_generations = { on = ["agent"] } }
@@ -30,7 +30,7 @@ WITH crossed AS (
         c.task_id,
         c.client,
         c.skill_id,
-        'The task' AS what,
+        'Task' AS what,
         c.created_at,
         c.created_fact_id,
         c.ended_at,
@@ -73,7 +73,7 @@ pushed AS (
         c.task_id,
         c.client,
         c.skill_id,
-        'The push config' AS what,
+        'The push config of' AS what,
         c.made_at AS created_at,
         c.fact_id AS created_fact_id,
         u.used_at AS ended_at,
@@ -109,13 +109,35 @@ aged AS (
         END AS old_at
     FROM (
         SELECT
-            c.agent, c.task_id, c.client, c.skill_id, c.what, c.created_at, c.created_fact_id, c.ended_at, c.changed_at,
-            c.version_before, c.version, c.before_fact_id, c.after_fact_id
+            c.agent,
+            c.task_id,
+            c.client,
+            c.skill_id,
+            c.what,
+            c.created_at,
+            c.created_fact_id,
+            c.ended_at,
+            c.changed_at,
+            c.version_before,
+            c.version,
+            c.before_fact_id,
+            c.after_fact_id
         FROM crossed AS c
         UNION ALL
         SELECT
-            p.agent, p.task_id, p.client, p.skill_id, p.what, p.created_at, p.created_fact_id, p.ended_at, p.changed_at,
-            p.version_before, p.version, p.before_fact_id, p.after_fact_id
+            p.agent,
+            p.task_id,
+            p.client,
+            p.skill_id,
+            p.what,
+            p.created_at,
+            p.created_fact_id,
+            p.ended_at,
+            p.changed_at,
+            p.version_before,
+            p.version,
+            p.before_fact_id,
+            p.after_fact_id
         FROM pushed AS p
     ) AS x
 ),
@@ -135,7 +157,7 @@ ranked AS (
         a.before_fact_id,
         a.after_fact_id,
         row_number() OVER (
-            PARTITION BY a.agent, a.task_id ORDER BY a.old_at, CASE a.what WHEN 'The task' THEN 0 ELSE 1 END, a.changed_at, a.after_fact_id
+            PARTITION BY a.agent, a.task_id ORDER BY a.old_at, CASE a.what WHEN 'Task' THEN 0 ELSE 1 END, a.changed_at, a.after_fact_id
         ) AS nth
     FROM aged AS a
     WHERE a.ended_at IS NULL OR a.ended_at > a.old_at
@@ -149,6 +171,7 @@ SELECT
     r.what,
     r.version_before,
     r.version,
+    CASE WHEN r.version = r.version_before THEN concat(' under version ', r.version) ELSE concat(' to version ', r.version) END AS how,
     'confirmed' AS confidence,
     r.changed_at AS observed_at,
     r.old_at AS due_at,

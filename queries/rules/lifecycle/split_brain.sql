@@ -8,7 +8,7 @@
 -- summary  = "{task_id}: {one_side} says {one_state}, {other_side} says {other_state}"
 -- suspect  = "client"
 -- because  = "{why}"
--- next     = "Ask {agent} for {task_id} once more, take its answer as the truth, and correct the record that says {one_state}"
+-- next     = "{advice}"
 -- marks    = { split_ages = { on = ["agent"] } }
 --
 -- ## What it finds
@@ -44,6 +44,9 @@ SELECT
         WHEN v.client_at < v.server_at THEN 'it gave its verdict before the agent had ended the task'
         ELSE 'it gave its verdict against what the agent had already said'
     END AS why,
+    concat(
+        'Ask ', v.agent, ' for ', v.task_id, ' once more, take its answer as the truth, and correct the record that says ', v.client_state
+    ) AS advice,
     'client' AS suspect,
     'confirmed' AS confidence,
     CASE WHEN v.client_at > v.server_seen_at THEN v.client_at ELSE v.server_seen_at END AS observed_at,
@@ -62,6 +65,7 @@ SELECT
     t.other_state,
     CAST(NULL AS BIGINT) AS watchdog_s,
     'the agent answers the same question in two ways, in turn' AS why,
+    concat('Find out which replica of ', t.agent, ' is wrong about ', t.task_id, ', and act on neither answer until then') AS advice,
     'remote-runtime' AS suspect,
     'confirmed' AS confidence,
     t.observed_at,

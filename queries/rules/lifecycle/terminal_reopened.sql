@@ -8,7 +8,7 @@
 -- summary  = "{task_id} on {agent} ended as {ended_state} and was {state} later"
 -- suspect  = "remote-runtime"
 -- because  = "the agent dates the later state after the end"
--- next     = "Read {task_id} from {agent} again, and undo or repeat what was done on its {ended_state}"
+-- next     = "Read {task_id} from {agent} again, and go over what was done because it was {ended_state}"
 --
 -- ## What it finds
 -- A task whose agent said that it completed, failed, was canceled or rejected, and to which the agent then gave another state with a later status time.

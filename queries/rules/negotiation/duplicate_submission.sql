@@ -197,7 +197,8 @@ numbered AS (
         r.is_same_request,
         r.again_outcome IN ('ok', 'transport', '') AND (r.again_task_id = '' OR r.again_task_id <> r.first_task_id) AS is_accepted,
         row_number() OVER (
-            PARTITION BY r.client, r.agent, CASE WHEN r.message_id <> '' THEN r.message_id ELSE concat('content ', substr(r.content_hash, 1, 12)) END
+            PARTITION BY
+                r.client, r.agent, CASE WHEN r.message_id <> '' THEN r.message_id ELSE concat('content ', substr(r.content_hash, 1, 12)) END
             ORDER BY r.again_at, r.again_fact_id
         ) AS nth
     FROM running AS r
@@ -234,7 +235,9 @@ SELECT
     CASE
         WHEN NOT f.is_accepted AND f.first_task_id <> '' AND f.first_task_id = f.again_task_id THEN 'the agent answered with the same task'
         WHEN NOT f.is_accepted THEN 'the agent refused the copy'
-        WHEN f.first_task_id <> '' AND f.again_task_id <> '' THEN concat('tasks ', f.first_task_id, ' and ', f.again_task_id, ' do the same work')
+        WHEN
+            f.first_task_id <> '' AND f.again_task_id <> ''
+            THEN concat('tasks ', f.first_task_id, ' and ', f.again_task_id, ' do the same work')
         WHEN f.again_task_id <> '' THEN concat('task ', f.again_task_id, ' may not be the only one at work')
         ELSE 'what the agent made of it was not seen'
     END AS answer,
@@ -251,8 +254,22 @@ SELECT
         ELSE 'the same message id was sent again before the first submission was done'
     END AS why,
     CASE
-        WHEN f.is_accepted AND f.first_task_id <> '' THEN concat('Cancel one of the two tasks if both still work, and make the caller ask for task ', f.first_task_id, ' instead of sending again')
-        WHEN f.is_accepted THEN concat('Ask ', f.agent, ' for the tasks of the context, cancel the one that nobody follows, and raise the time-out of whoever repeats')
+        WHEN
+            f.is_accepted AND f.first_task_id <> ''
+            THEN
+                concat(
+                    'Cancel one of the two tasks if both still work, and make the caller ask for task ',
+                    f.first_task_id,
+                    ' instead of sending again'
+                )
+        WHEN
+            f.is_accepted
+            THEN
+                concat(
+                    'Ask ',
+                    f.agent,
+                    ' for the tasks of the context, cancel the one that nobody follows, and raise the time-out of whoever repeats'
+                )
         ELSE concat('Make whoever repeats wait for the answer, or ask for the task, before it sends to ', f.agent, ' again')
     END AS todo,
     f.again_at AS observed_at,

@@ -133,7 +133,9 @@ SELECT
     END AS why,
     CASE
         WHEN f.task_id = '' THEN concat('Look for a proxy before ', f.agent, ' that holds back or limits event streams')
-        WHEN e.state IS NULL THEN concat('Ask ', f.agent, ' for ', f.task_id, ': subscribe again if it still works, fetch its artifacts if it ended')
+        WHEN
+            e.state IS NULL
+            THEN concat('Ask ', f.agent, ' for ', f.task_id, ': subscribe again if it still works, fetch its artifacts if it ended')
         ELSE concat('Check that the caller took over what ', f.task_id, ' ended with, and what limits event streams before ', f.agent)
     END AS todo,
     f.first_seen AS observed_at,

@@ -79,7 +79,9 @@ SELECT
     CASE
         WHEN j.skill_id = '' THEN 'the request names no skill, so what the caller believed cannot be told'
         WHEN j.basis = 'none' THEN 'no card was seen before the call'
-        WHEN j.held_lists AND j.basis = 'anyone' THEN 'the last card that anyone saw lists the skill; the caller itself was not seen looking'
+        WHEN
+            j.held_lists AND j.basis = 'anyone'
+            THEN 'the last card that anyone saw lists the skill; the caller itself was not seen looking'
         WHEN j.held_lists THEN 'the card that the caller held lists the skill'
         ELSE 'the card that the caller held does not list the skill it asked for'
     END AS why,

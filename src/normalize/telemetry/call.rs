@@ -351,7 +351,11 @@ fn outcome(
             operation: view.operation.or_else(|| other?.operation),
             dialect,
         };
-        return failure.unwrap_or(&Failure::default()).outcome(&call);
+        let told = failure.unwrap_or(&Failure::default()).outcome(&call);
+        // A span that failed without saying how, around an answer that was good, says nothing of the call.
+        if refused || !told.is_empty() {
+            return told;
+        }
     }
     if view.looked() || other.is_some_and(View::looked) { "ok" } else { "" }
 }
