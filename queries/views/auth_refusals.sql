@@ -1,5 +1,6 @@
 -- title = "Refusals of a caller's credentials past the gateway, with what went before"
 -- by    = ["agent", "client", "principal"]
+-- marks = { tasks_refused_access = { on = ["agent", "task_id"] } }
 --
 -- Past the gateway is what the agent itself says: an error or a failed task of class `auth` under HTTP 200 (or a gRPC status), or a 401 or 403 that
 -- the agent's own tap saw or that carries an A2A or JSON-RPC error. Only callers that were refused at all are looked at. `ok_before`: successes

@@ -1,5 +1,6 @@
 -- title = "One row a call, however many observers saw it"
 -- by    = ["agent", "call_key"]
+-- marks = { exchanges = { on = ["agent", "content_hash", "fact_id"] } }
 --
 -- Observers complete each other: an unknown value (`''`, null) gives way to a known one. Of two outcomes the more telling one stands:
 -- what an agent answered says more than that a caller gave up waiting. Of two ends of a stream the fuller one stands, and who hung up is better

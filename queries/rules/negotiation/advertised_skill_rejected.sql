@@ -10,6 +10,7 @@
 -- because  = "{why}"
 -- next     = "Fetch the card of {agent} as {client} sees it, and compare its skills with the one held; unchanged, ask the agent's owner why {skill_id} is refused"
 -- params   = { shown = 10 }
+-- marks    = { unoffered_modes = { on = ["agent", "call_key"] } }
 --
 -- ## What it finds
 -- Messages refused outright, with an error, for lack of a capability: words that refuse the skill or the mode, `CONTENT_TYPE_NOT_SUPPORTED` (-32005), or REST 415,

@@ -10,6 +10,7 @@
 -- because  = "{why}"
 -- next     = "{todo}"
 -- params   = { within = "15 minutes", shown = 10 }
+-- marks    = { task_ends = { on = ["agent", "task_id"] } }
 --
 -- ## What it finds
 -- The same message id, or after a caller's time-out the same content under another id, sent again while the first submission runs: its call is not answered

@@ -9,6 +9,7 @@
 -- suspect  = "client"
 -- because  = "{why}"
 -- next     = "Look where {client} takes {skill_id} from, and have the publisher of {agent} list it or the agent refuse it"
+-- marks    = { task_ends = { on = ["agent", "task_id"] } }
 --
 -- ## What it finds
 -- Messages that name a skill which neither the basic nor the extended card held by the caller lists. A warning if a task completes for it: then the agent
