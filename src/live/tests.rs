@@ -206,6 +206,38 @@ fn what_a_body_says_costs_nothing_beside_the_look_at_it_and_is_right_when_it_com
 }
 
 #[test]
+fn keys_made_of_columns_of_different_inputs_are_replaced_and_their_neighbours_stay() {
+    let files = [
+        view("urls", "by = [\"url\"]", "SELECT p.url, count(*) AS posts FROM push_deliveries AS p GROUP BY p.url"),
+        rule(
+            "crossed",
+            &[("by", "[\"agent\", \"url\"]"), ("entity", "[\"agent\", \"url\"]"), ("summary", "\"{url}\"")],
+            "SELECT c.agent, u.url, u.posts, c.observed_at, 'likely' AS confidence, c.fact_id FROM urls AS u INNER JOIN \
+             (SELECT e.agent, max(e.observed_at) AS observed_at, max(e.fact_id) AS fact_id FROM task_events AS e GROUP BY e.agent) AS c \
+             ON c.agent <> u.url",
+        ),
+    ];
+    let engine = engine(&files);
+    let (mut keyed, mut all) = (Keyed::new(&engine).unwrap(), Facts::default());
+    let post = |seconds: i64, url: &str| crate::tables::PushDeliveryRow {
+        common: event(seconds, "receiver", "x", "", "").common,
+        own: crate::tables::PushDeliveryColumns { url: url.to_owned(), ..Default::default() },
+    };
+    for tick in 0..4 {
+        let mut added = Facts::default();
+        for name in ["a", "b", "c"].iter().skip(if tick == 0 { 0 } else { 2 }) {
+            added.push_task_event(event(tick, "server", name, "t", "working"));
+            added.push_push_delivery(post(tick, &format!("url {name}")));
+        }
+        all.append(added.clone());
+        let tick = apply(&mut keyed, &FactsDelta { added, ..FactsDelta::default() });
+        assert_eq!(tick.failures, []);
+        assert_eq!(keyed.rows("crossed").unwrap().unwrap().num_rows(), 9);
+        assert_eq!(keyed.all_findings(), run(&engine, &all).findings);
+    }
+}
+
+#[test]
 fn a_rule_that_fails_stops_no_other_and_catches_up() {
     let failing = FAILED.replace("'failed'", "'failed' AND CAST(e.context_id AS BIGINT) > 0");
     let files = [rule("failed", &[], FAILED), rule("fails", &[], &failing)];
