@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::normalize::{json, place};
+use crate::normalize::{credential, json, place};
 
 /// What is kept of a webhook registration.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -52,7 +52,7 @@ impl PushConfig {
 fn scheme(config: &Value) -> String {
     let Some(authentication) = config.get("authentication") else { return String::new() };
     let listed = json::list(authentication, &["schemes"]).and_then(|schemes| schemes.first()?.as_str());
-    listed.unwrap_or_else(|| json::text(authentication, &["scheme"])).to_ascii_lowercase()
+    credential::scheme_word(listed.unwrap_or_else(|| json::text(authentication, &["scheme"])))
 }
 
 /// The task of a resource name `tasks/T` or `tasks/T/pushNotificationConfigs/C`.
