@@ -15,7 +15,7 @@ use crate::instant::Instant;
 /// Keys of an unknown object that its reject names.
 const KEYS_NAMED: usize = 8;
 
-/// Bytes of such a key that are shown.
+/// Longest key that is named, in bytes.
 const KEY_BYTES: usize = 40;
 
 /// What the framings around a value said about it.
@@ -166,13 +166,16 @@ impl<'a> Router<'a> {
     }
 }
 
-/// Names some keys, never values.
+/// Names some keys, never values. Of an object that is a map, keys are values: what is no plain word is only counted.
 fn keys_of(map: &Map<String, Value>) -> String {
-    let shown: Vec<String> = map
-        .keys()
-        .take(KEYS_NAMED)
-        .map(|key| key.chars().take(KEY_BYTES).filter(|c| !c.is_control()).collect())
-        .collect();
-    let more = if map.len() > KEYS_NAMED { ", ..." } else { "" };
-    format!("an object with the keys {}{more}", shown.join(", "))
+    let is_word = |key: &&str| {
+        (1..=KEY_BYTES).contains(&key.len())
+            && key.bytes().all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'-' | b'.' | b'@'))
+    };
+    let shown: Vec<&str> = map.keys().map(String::as_str).filter(is_word).take(KEYS_NAMED).collect();
+    match (shown.join(", "), map.len() - shown.len()) {
+        (words, 0) => format!("an object with the keys {words}"),
+        (words, others) if words.is_empty() => format!("an object with {others} key(s)"),
+        (words, others) => format!("an object with the keys {words} and {others} more"),
+    }
 }

@@ -31,7 +31,7 @@ impl Credential {
     pub(crate) fn read(header: Option<&str>) -> Self {
         let value = header.unwrap_or_default().trim();
         let (scheme, token) = match value.split_once(char::is_whitespace) {
-            Some((scheme, token)) if is_scheme(scheme) => (scheme.to_ascii_lowercase(), token.trim()),
+            Some((scheme, token)) if is_scheme(scheme) => (scheme_word(scheme), token.trim()),
             _ => (String::new(), value),
         };
         let Some((head, claims)) = jwt(token) else {
@@ -48,6 +48,44 @@ impl Credential {
 /// A subject as the `principal` column holds it.
 pub(crate) fn principal_of(subject: &str) -> String {
     hex::encode(&Sha256::digest(subject.as_bytes())[..16])
+}
+
+/// Schemes of the IANA registry, and what agents are seen to use beside them.
+const SCHEMES: [&str; 24] = [
+    "apikey",
+    "api-key",
+    "aws4-hmac-sha256",
+    "basic",
+    "bearer",
+    "concealed",
+    "digest",
+    "dpop",
+    "gnap",
+    "hmac",
+    "hoba",
+    "jwt",
+    "mutual",
+    "negotiate",
+    "ntlm",
+    "oauth",
+    "oauth2",
+    "privatetoken",
+    "scram-sha-1",
+    "scram-sha-256",
+    "sharedkey",
+    "signature",
+    "token",
+    "vapid",
+];
+
+/// A scheme in lower case: the first word of what was given for one. People write whole credentials there, so that of a
+/// word not known only a hash is kept.
+pub(crate) fn scheme_word(given: &str) -> String {
+    let word = given.split_whitespace().next().unwrap_or_default().to_ascii_lowercase();
+    if word.is_empty() || SCHEMES.contains(&word.as_str()) {
+        return word;
+    }
+    format!("other-{}", hex::encode(&Sha256::digest(word.as_bytes())[..4]))
 }
 
 fn is_scheme(word: &str) -> bool {

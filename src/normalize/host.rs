@@ -74,6 +74,13 @@ pub(super) fn without_secrets(url: &str) -> String {
     [lead, authority, path].concat()
 }
 
+/// A name or address that a recorder gave for a party, without what may be secret in it where it is a url or has a
+/// password.
+pub(super) fn name_without_secrets(name: &str) -> String {
+    let has_password = name.split_once('@').is_some_and(|(user, _)| user.contains(':'));
+    if name.contains("://") || has_password { without_secrets(name) } else { name.to_owned() }
+}
+
 /// Class of a host, given with or without user information, brackets and port: `loopback`, `unspecified`, `link-local`,
 /// `private`, `single-label`, `internal` or `public`; `''` for what is no host.
 ///
@@ -215,6 +222,20 @@ mod tests {
             ("", ""),
         ] {
             assert_eq!(without_secrets(url), clean, "{url}");
+        }
+    }
+
+    #[test]
+    fn names_of_parties_lose_passwords_and_queries_and_stay_names() {
+        for (name, clean) in [
+            ("http://me:pw@a.example/a2a?key=x", "http://a.example/a2a"),
+            ("me:pw@10.0.0.9:80", "10.0.0.9:80"),
+            ("10.0.0.9:80", "10.0.0.9:80"),
+            ("[::1]:80", "[::1]:80"),
+            ("Agent for what? #1", "Agent for what? #1"),
+            ("team@corp.example", "team@corp.example"),
+        ] {
+            assert_eq!(name_without_secrets(name), clean, "{name}");
         }
     }
 }

@@ -200,9 +200,10 @@ impl Normalizer {
     }
 }
 
-/// Shortens what is copied into every fact of an exchange.
+/// Prepares what is copied into every fact of an exchange: no secrets, and no more than a name has.
 fn limit_names(exchange: &mut Exchange) {
     for name in [&mut exchange.client, &mut exchange.server, &mut exchange.agent, &mut exchange.observer_name] {
+        *name = host::name_without_secrets(name);
         bound(name);
     }
     exchange.url.truncate(exchange.url.floor_char_boundary(MOST_URL));

@@ -6,6 +6,8 @@
 use percent_encoding::percent_decode_str;
 use url::Url;
 
+use super::host;
+
 /// A call's target.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Place {
@@ -25,6 +27,7 @@ impl Place {
         }
         let without_fragment = url.split('#').next().unwrap_or_default();
         let (target, query) = without_fragment.split_once('?').unwrap_or((without_fragment, ""));
+        let target = &host::without_secrets(target);
         let (host, path) = match target.strip_prefix("//") {
             Some(rest) => rest.split_once('/').map_or((rest, String::new()), |(host, path)| (host, format!("/{path}"))),
             None => (host.filter(|host| !host.is_empty()).unwrap_or(server), target.to_owned()),
@@ -80,10 +83,9 @@ fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
 }
 
-/// A url as a reference: no user, query or fragment. Text that is no url loses what follows `?` and `#`.
+/// A url as a reference: no user, query or fragment, whatever scheme it has and whether or not it is one.
 pub(crate) fn bare_url(text: &str) -> String {
-    Place::absolute(text.trim())
-        .map_or_else(|| text.trim().split(['?', '#']).next().unwrap_or_default().to_owned(), |place| place.url)
+    Place::absolute(text.trim()).map_or_else(|| host::without_secrets(text), |place| place.url)
 }
 
 /// A peer's address without its port; a name stays as it is.
@@ -106,6 +108,12 @@ mod tests {
 
     #[test]
     fn references_carry_neither_user_nor_query() {
+        for url in ["ws://me:pw@a.example/a2a?token=secret", "http://me:pw@a b/a2a?token=secret", "//me:pw@a/?secret"] {
+            let (reference, place) = (bare_url(url), Place::read(url, Some("a.example"), ""));
+            for text in [&reference, &place.url, &place.path] {
+                assert!(!text.contains("pw") && !text.contains("secret"), "{text}");
+            }
+        }
         let place = Place::read("https://me:pw@Agent.Example:8443/a2a?token=secret#x", None, "");
         assert_eq!(place.url, "https://agent.example:8443/a2a");
         assert_eq!(place.path, "/a2a");

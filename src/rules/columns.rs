@@ -35,7 +35,14 @@ pub(super) fn rule_header(rule: &Rule, tables: &Schemas) -> Vec<Problem> {
     if header.needs.is_empty() {
         problems.push(at("needs", "`needs` is empty: name the fields without which the rule is blind".to_owned()));
     }
-    problems.extend(header.needs.iter().filter_map(|need| unknown_need(need, tables)).map(|m| at("needs", m)));
+    problems.extend(
+        header
+            .needs
+            .iter()
+            .flat_map(Need::fields)
+            .filter_map(|need| unknown_need(need, tables))
+            .map(|m| at("needs", m)),
+    );
     for (key, text) in [
         ("title", header.title.as_str()),
         ("since", &header.since),

@@ -10,7 +10,8 @@ use super::cell::Cell;
 use super::corpus::Corpus;
 use crate::findings::RuleCoverage;
 
-/// A field that a rule needs: `table.column[other=value,...]@observer`, brackets and observer optional.
+/// A field that a rule needs: `table.column[other=value,...]@observer`, brackets and observer optional; several with
+/// `or` between, where one of them is enough.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub struct Need {
@@ -24,6 +25,8 @@ pub struct Need {
     pub when: Vec<(String, String)>,
     /// Observer that must have seen it.
     pub observer: Option<String>,
+    /// Fields that do as well.
+    pub or: Vec<Need>,
 }
 
 /// Who sees facts; words of `observer`.
@@ -33,6 +36,15 @@ impl TryFrom<String> for Need {
     type Error = String;
 
     fn try_from(text: String) -> Result<Self, String> {
+        let mut fields = text.split(" or ").map(|field| Self::field(field.trim()));
+        let first = fields.next().unwrap_or_else(|| Self::field(""))?;
+        let or = fields.collect::<Result<_, _>>()?;
+        Ok(Self { text, or, ..first })
+    }
+}
+
+impl Need {
+    fn field(text: &str) -> Result<Self, String> {
         let wrong =
             || format!("`{text}` is no need: written `table.column`, then `[column=value]` and `@observer` if wanted");
         let (rest, observer) = match text.rsplit_once('@') {
@@ -40,7 +52,7 @@ impl TryFrom<String> for Need {
             Some((rest, other)) if !rest.contains('[') || rest.ends_with(']') => {
                 return Err(format!("`{other}` observes nothing; observers are {}", super::problem::listed(OBSERVERS)));
             }
-            _ => (text.as_str(), None),
+            _ => (text, None),
         };
         let (field, conditions) = match rest.split_once('[') {
             Some((field, conditions)) => (field, conditions.strip_suffix(']').ok_or_else(wrong)?),
@@ -55,11 +67,15 @@ impl TryFrom<String> for Need {
             .collect::<Option<Vec<_>>>()
             .filter(|when| when.iter().all(|(column, _)| name(column)))
             .ok_or_else(wrong)?;
-        Ok(Self { table: table.to_owned(), column: column.to_owned(), when, observer, text })
+        let (table, column, text) = (table.to_owned(), column.to_owned(), text.to_owned());
+        Ok(Self { text, table, column, when, observer, or: Vec::new() })
     }
-}
 
-impl Need {
+    /// The fields of which one is enough.
+    pub(super) fn fields(&self) -> impl Iterator<Item = &Self> {
+        std::iter::once(self).chain(&self.or)
+    }
+
     fn is_filled_in(&self, batch: &RecordBatch) -> bool {
         let Some(column) = batch.column_by_name(&self.column) else { return false };
         let observer = self.observer.iter().map(|observer| ("observer", observer));
@@ -80,8 +96,11 @@ impl Need {
 
 /// For each rule the needs that no fact fills.
 pub fn coverage(corpus: &Corpus, batches: &[(&'static str, RecordBatch)]) -> Vec<RuleCoverage> {
-    let is_missing =
-        |need: &&Need| !batches.iter().any(|(table, batch)| *table == need.table && need.is_filled_in(batch));
+    let is_missing = |need: &&Need| {
+        !need
+            .fields()
+            .any(|field| batches.iter().any(|(table, batch)| *table == field.table && field.is_filled_in(batch)))
+    };
     corpus
         .rules
         .iter()
@@ -113,6 +132,14 @@ mod tests {
             (table.clone(), column.clone(), when.clone(), None)
         );
         assert_eq!(read("cards.etag[origin=fetch,url=http://a@b/]@client"), (table, column, when, client));
+    }
+
+    #[test]
+    fn one_of_several_fields_is_enough() {
+        let either = need("cards.etag@client or task_events.state").unwrap();
+        assert_eq!(either.text, "cards.etag@client or task_events.state");
+        assert_eq!(either.fields().map(|n| n.column.as_str()).collect::<Vec<_>>(), ["etag", "state"]);
+        assert!(need("cards.etag or").is_err() && need("cards.etag or state").is_err());
     }
 
     #[test]

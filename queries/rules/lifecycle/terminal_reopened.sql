@@ -4,7 +4,7 @@
 -- since    = "0.1.0"
 -- by       = ["agent", "task_id"]
 -- entity   = ["agent", "task_id"]
--- needs    = ["task_events.status_at"]
+-- needs    = ["task_events.status_at or task_events.generation"]
 -- summary  = "{task_id} on {agent} ended as {ended_state} and was {state} later"
 -- suspect  = "remote-runtime"
 -- because  = "the agent dates the later state after the end"

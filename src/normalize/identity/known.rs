@@ -85,8 +85,8 @@ mod tests {
     #[test]
     fn a_name_that_comes_late_changes_the_facts_that_it_names_and_no_others() {
         let mut known = Known::new(IdentitySettings::default());
-        let told = add(&mut known, [call(1, "10.0.0.7", "t1", "1"), call(2, "10.0.0.7", "t2", "2")]);
-        assert_eq!(told, [(1, "10.0.0.7".to_owned()), (2, "10.0.0.7".to_owned())]);
+        let told = add(&mut known, [call(1, "10.0.0.7", "t1", "1"), call(2, "10.0.0.8", "t2", "2")]);
+        assert_eq!(told, [(1, "10.0.0.7".to_owned()), (2, "10.0.0.8".to_owned())]);
         let told = add(&mut known, [call(3, "planner", "t1", "3")]);
         assert_eq!(told, [(1, "planner".to_owned()), (3, "planner".to_owned())]);
         assert_eq!(known.len(), 3);

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use crate::normalize::{json, place};
+use crate::normalize::{credential, json, place};
 
 /// What is kept of a webhook registration.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -57,7 +57,7 @@ fn schemes(config: &Value) -> Vec<String> {
     let Some(authentication) = config.get("authentication") else { return Vec::new() };
     let listed = json::list(authentication, &["schemes"]).map(Vec::as_slice).unwrap_or_default();
     let named = listed.iter().filter_map(Value::as_str).chain([json::text(authentication, &["scheme"])]);
-    named.filter(|scheme| !scheme.is_empty()).take(MAX_SCHEMES).map(str::to_ascii_lowercase).collect()
+    named.filter(|scheme| !scheme.is_empty()).take(MAX_SCHEMES).map(credential::scheme_word).collect()
 }
 
 /// The task of a resource name `tasks/T` or `tasks/T/pushNotificationConfigs/C`.

@@ -3,6 +3,7 @@
 //! In: a span or record with a request body. Out: the exchange that was taped in it. Texts that are no JSON (Java's
 //! `toString`) are none.
 
+use serde::de::IgnoredAny;
 use serde_json::Value;
 
 use crate::decode::record::{Body, Exchange, Headers, Observer, Span};
@@ -56,7 +57,7 @@ pub(super) fn of_carrier(node: &Node, carrier: &Carrier<'_>, context: &Context<'
         method: if http.method.is_empty() { "POST".to_owned() } else { http.method },
         url: if http.url.is_empty() && !node.server.is_empty() { format!("//{}", node.server) } else { http.url },
         request_headers: Headers(version.map(|version| ("a2a-version".to_owned(), version)).into_iter().collect()),
-        truncated: response_body.as_text().is_some_and(|text| serde_json::from_str::<Value>(text).is_err()),
+        truncated: response_body.as_text().is_some_and(|text| serde_json::from_str::<IgnoredAny>(text).is_err()),
         request_body,
         status: http.status.and_then(|status| u16::try_from(status).ok()).or(Some(200)),
         response_headers: http.headers,

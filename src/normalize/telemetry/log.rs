@@ -5,8 +5,8 @@
 
 use serde_json::Value;
 
-use crate::decode::python_repr;
 use crate::decode::record::{Attributes, Exchange, Headers, LogRecord, Observer};
+use crate::decode::{python_repr, tree};
 use crate::normalize::aliases::{Carrier, Gives, Key, Said};
 use crate::normalize::card::{self, CardLook};
 use crate::normalize::place::bare_url;
@@ -61,7 +61,7 @@ pub(super) fn read(
 /// JSON that a logger wrote as a text.
 fn parsed_body(body: &Value) -> Option<Value> {
     let text = body.as_str().filter(|text| text.trim_start().starts_with('{'))?;
-    serde_json::from_str(text).ok()
+    tree::read(text).ok()
 }
 
 /// The body as attributes with dotted names; once for each call, where it lists several.

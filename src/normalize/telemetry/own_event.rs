@@ -5,6 +5,7 @@
 
 use crate::decode::record::Observer;
 use crate::normalize::aliases::Key;
+use crate::normalize::credential;
 use crate::normalize::place::bare_url;
 use crate::normalize::protocol::state;
 use crate::tables::{
@@ -162,7 +163,7 @@ fn delivery(reader: &Reader<'_>, statement: Statement, telemetry: &mut Telemetry
         config_id: statement.push_config_id,
         status,
         failed: status.is_none() && (error_type || failure.is_some()),
-        scheme: reader.text(Key::PushScheme).to_ascii_lowercase(),
+        scheme: credential::scheme_word(&reader.text(Key::PushScheme)),
         kid: reader.text(Key::PushKid),
         signature: if matches!(signature.as_str(), "valid" | "invalid" | "absent") { signature } else { String::new() },
         state: if statement.state_raw.is_empty() { "" } else { state::canonical(&statement.state_raw) }.to_owned(),
