@@ -3,11 +3,12 @@
 //! In: the process's arguments and `A2A_DRIFT_*` variables. Out: [`Cli`]. Holds no default that a configuration file may
 //! set: an option that was not given is `None`, and `config` decides.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
-use crate::config::{FailOn, Format};
+use crate::config::{FailOn, Format, Listen};
 use crate::instant::Instant;
 
 /// Find where what A2A agents advertise, what they do and what their callers believe have drifted apart.
@@ -113,6 +114,48 @@ pub struct Analyze {
     /// Print the JSON Schema of `--format json` and stop
     #[arg(long)]
     pub print_schema: bool,
+}
+
+/// Options of `serve`; what is not given is as the `[serve]` table of the configuration file says.
+#[derive(Debug, Args)]
+#[command(after_help = "Send OTLP to the first two addresses and let Prometheus scrape the third:\n  \
+    a2a-drift serve --data /var/lib/a2a-drift\n  \
+    OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 your-agent\n  \
+    curl http://127.0.0.1:9464/api/v1/findings")]
+pub struct Serve {
+    /// Address for OTLP over gRPC, or `off` [default: 127.0.0.1:4317]
+    #[arg(long, value_name = "ADDRESS", env = "A2A_DRIFT_OTLP_GRPC", hide_env_values = true, value_parser = Listen::parse)]
+    pub otlp_grpc: Option<Listen>,
+    /// Address for OTLP over HTTP and for exchanges (POST /v1/a2a/exchanges), or `off` [default: 127.0.0.1:4318]
+    #[arg(long, value_name = "ADDRESS", env = "A2A_DRIFT_OTLP_HTTP", hide_env_values = true, value_parser = Listen::parse)]
+    pub otlp_http: Option<Listen>,
+    /// Address for /metrics, the findings API and health [default: 127.0.0.1:9464]
+    #[arg(long, value_name = "ADDRESS", env = "A2A_DRIFT_ADMIN", hide_env_values = true)]
+    pub admin: Option<SocketAddr>,
+    /// Folder of what was received; made if it is not there [default: a2a-drift-data]
+    #[arg(long, value_name = "DIR", env = "A2A_DRIFT_DATA", hide_env_values = true)]
+    pub data: Option<PathBuf>,
+    /// File or folder to read as it grows; may be given several times
+    #[arg(long, value_name = "PATH", env = "A2A_DRIFT_FOLLOW", hide_env_values = true, value_delimiter = ',')]
+    pub follow: Vec<PathBuf>,
+    /// File with the token that senders and readers must show (Authorization: Bearer …)
+    #[arg(long, value_name = "FILE", env = "A2A_DRIFT_TOKEN_FILE", hide_env_values = true)]
+    pub token_file: Option<PathBuf>,
+    /// Alertmanager to tell of findings directly; may be given several times
+    #[arg(
+        long = "alertmanager",
+        value_name = "URL",
+        env = "A2A_DRIFT_ALERTMANAGER",
+        hide_env_values = true,
+        value_delimiter = ','
+    )]
+    pub alertmanagers: Vec<String>,
+    /// How urls of runbooks begin, as seen from where alerts are read
+    #[arg(long, value_name = "URL", env = "A2A_DRIFT_RUNBOOK_BASE", hide_env_values = true)]
+    pub runbook_base: Option<String>,
+    /// Read configuration and rules, say what is wrong with them, and stop
+    #[arg(long)]
+    pub check: bool,
 }
 
 /// What to do with the rules.

@@ -8,6 +8,7 @@ mod corpus;
 mod intake;
 mod progress;
 mod rules;
+mod setup;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
