@@ -58,7 +58,7 @@ pub(super) fn run(args: Analyze, global: &Global) -> anyhow::Result<Outcome> {
 }
 
 /// Reads every input into one set of facts.
-fn gather(inputs: &[Input], config: &Config, progress: &Progress) -> anyhow::Result<(Facts, Account)> {
+pub(super) fn gather(inputs: &[Input], config: &Config, progress: &Progress) -> anyhow::Result<(Facts, Account)> {
     let limits = limits(&config.limits);
     let keys = key_map(&config.exchange_keys)?;
     let mut normalizer = Normalizer::new(vocabulary(config)?);

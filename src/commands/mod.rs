@@ -7,6 +7,7 @@ mod analyze;
 mod corpus;
 mod intake;
 mod progress;
+mod query;
 mod rules;
 mod setup;
 
@@ -48,6 +49,7 @@ pub fn run(cli: Cli) -> ExitCode {
     start_log(&global);
     let result = match command {
         Command::Analyze(args) => analyze::run(args, &global),
+        Command::Query(args) => query::run(args, &global),
         Command::Rules(args) => rules::run(args, &global),
     };
     match result {
