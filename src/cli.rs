@@ -84,6 +84,9 @@ pub enum LogFormat {
 pub enum Command {
     /// Judge captures and logs: what has drifted, since when, whose fault, what to do
     Analyze(Analyze),
+    /// Fingerprint agent cards, or tell what changed between two
+    #[command(subcommand)]
+    Card(Card),
     /// Ask the facts of captures in SQL
     Query(Query),
     /// List, show and check the rules
@@ -195,6 +198,26 @@ pub enum RowsFormat {
     Csv,
     /// A Parquet file
     Parquet,
+}
+
+/// What to do with cards.
+#[derive(Debug, Subcommand)]
+pub enum Card {
+    /// Print the hashes of each card: the skill fingerprint that clients log, contract, security, wording, body
+    Fingerprint {
+        /// Card files, or captures in which cards were fetched
+        #[arg(value_name = "CARD", required = true)]
+        cards: Vec<PathBuf>,
+    },
+    /// Tell in words what changed; exit with 1 if anything did
+    Diff {
+        /// The card before; alone, a capture in which cards were fetched again
+        #[arg(value_name = "BEFORE")]
+        before: PathBuf,
+        /// The card after
+        #[arg(value_name = "AFTER")]
+        after: Option<PathBuf>,
+    },
 }
 
 /// What to do with the rules.

@@ -4,6 +4,7 @@
 //! nothing itself.
 
 mod analyze;
+mod card;
 mod corpus;
 mod intake;
 mod progress;
@@ -49,6 +50,7 @@ pub fn run(cli: Cli) -> ExitCode {
     start_log(&global);
     let result = match command {
         Command::Analyze(args) => analyze::run(args, &global),
+        Command::Card(args) => card::run(&args, &global),
         Command::Query(args) => query::run(args, &global),
         Command::Rules(args) => rules::run(args, &global),
     };
