@@ -34,7 +34,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
@@ -147,15 +147,26 @@ impl Accept {
         counters.connections.add(1);
         counters.open_connections.add(1);
         let serving = connection::serve(Arc::clone(&self.gate), self.tls.clone(), stream, peer, self.stop.clone());
-        let end = self.end.clone();
+        let (end, open) = (self.end.clone(), Open { counters, _room: permit });
         self.connections.spawn(async move {
             tokio::select! {
                 () = serving => {}
                 () = end.cancelled() => {}
             }
-            counters.open_connections.subtract(1);
-            drop(permit);
+            drop(open);
         });
+    }
+}
+
+/// Counts a connection as open until it is dropped, whatever ends it.
+struct Open {
+    counters: Arc<ListenCounters>,
+    _room: OwnedSemaphorePermit,
+}
+
+impl Drop for Open {
+    fn drop(&mut self) {
+        self.counters.open_connections.subtract(1);
     }
 }
 

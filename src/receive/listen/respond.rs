@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::body::Body;
+use bytes::Bytes;
 use http::{HeaderValue, Method, Request, Response, StatusCode, Version, header};
 use http_body::Body as _;
 use http_body_util::BodyExt;
@@ -62,7 +63,8 @@ where
     let mut response = result.unwrap_or_else(|refusal| {
         let counters = &gate.counters;
         route.map_or(&counters.unrouted, |route| &counters.route(route).refused).by(refusal.reason).add(1);
-        if !expects_leave && !body.is_end_stream() {
+        let is_over = matches!(refusal.reason, Reason::BodyTimeout | Reason::BodyBroken);
+        if !expects_leave && !is_over && !body.is_end_stream() {
             let most = gate.settings.max_wire_bytes.saturating_mul(2);
             tokio::spawn(drain(body, most, gate.settings.body_timeout, alive));
         }
@@ -118,7 +120,7 @@ async fn drain<G>(mut body: Body, most: usize, longest: Duration, alive: G) {
     let all = async {
         let mut left = most;
         while let Some(Ok(frame)) = body.frame().await {
-            let count = frame.data_ref().map_or(0, |data| data.len());
+            let count = frame.data_ref().map_or(0, Bytes::len);
             match left.checked_sub(count) {
                 Some(rest) => left = rest,
                 None => break,
