@@ -5,6 +5,7 @@
 
 pub mod diagnosis;
 pub mod json;
+pub mod prometheus;
 #[cfg(test)]
 mod samples;
 pub mod table;
