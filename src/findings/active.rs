@@ -1,4 +1,4 @@
-//! Open findings as one alerts on them: how many, by rule, severity and agent.
+//! Open findings as one alerts on them: how many, by rule, severity, suspect and agent.
 //!
 //! In: open findings. Out: groups, in which only so many agents have a name of their own. Both `/metrics` and what is pushed
 //! to Alertmanager are made of these, so that an alert has the same labels on either way.
@@ -27,11 +27,13 @@ pub struct Labels {
     pub category: String,
     /// Severity.
     pub severity: Severity,
+    /// Whose fault it looks like.
+    pub suspect: String,
     /// Agent, [`OTHER`] beyond the cap, or `''` where the rule has none.
     pub agent: String,
 }
 
-/// Open findings of one rule, severity and agent.
+/// Open findings of one rule, severity, suspect and agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Active {
     /// What tells it from others.
@@ -64,6 +66,7 @@ pub fn group<'a>(open: impl IntoIterator<Item = &'a Open>, most_agents: usize) -
             rule: finding.rule.clone(),
             category: finding.category.clone(),
             severity: finding.severity,
+            suspect: finding.suspect.clone(),
             agent: if has_name { agent } else { OTHER.to_owned() },
         };
         groups.entry(labels).and_modify(|group| group.add(finding)).or_insert_with_key(|l| Active::of(l, finding));

@@ -49,6 +49,8 @@ pub struct Open {
     /// The highest severity since it opened: each is counted once.
     #[serde(with = "severity_word")]
     pub worst: Severity,
+    /// Whose fault it looks like.
+    pub suspect: String,
     /// Agent; `''` where the rule has none.
     pub agent: String,
     /// The look at which it opened.
@@ -84,7 +86,7 @@ pub struct Opened {
 pub struct Changes {
     /// What was not there before.
     pub opened: Vec<Opened>,
-    /// What is there as before, under another severity.
+    /// What is there as before, with another severity or suspect.
     pub changed: Vec<Open>,
     /// What is not there any more, as it was.
     pub ended: Vec<Open>,
@@ -157,7 +159,9 @@ impl Tracker {
             }
             match before {
                 None => changes.opened.push(Opened::of(open.clone(), finding, received_at(finding), now)),
-                Some(before) if before.severity != open.severity => changes.changed.push(open.clone()),
+                Some(before) if (before.severity, &before.suspect) != (open.severity, &open.suspect) => {
+                    changes.changed.push(open.clone());
+                }
                 Some(_) => {}
             }
             self.open.insert(open.id.clone(), open);
@@ -186,6 +190,7 @@ impl Open {
             category: finding.category.clone(),
             severity: finding.severity,
             worst: before.map_or(finding.severity, |before| before.worst.max(finding.severity)),
+            suspect: finding.suspect.clone(),
             agent: finding.agent.clone(),
             since: before.map_or(now, |before| before.since),
             first_seen: finding.first_seen,

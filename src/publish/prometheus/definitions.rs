@@ -59,7 +59,12 @@ define! {
     ACTIVE_FINDINGS = gauge(
         "a2a_drift_active_findings",
         "Findings that fire now.",
-        &["rule", "category", "severity", "agent"],
+        &["rule", "category", "severity", "suspect", "agent"],
+    );
+    ACTIVE_SINCE = gauge(
+        "a2a_drift_active_since_timestamp_seconds",
+        "When the first of the faults began that findings which fire now are about, by the clock of who saw it.",
+        &["rule", "category", "severity", "suspect", "agent"],
     );
     FINDINGS = counter(
         "a2a_drift_findings_total",

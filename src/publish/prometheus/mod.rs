@@ -20,7 +20,7 @@ use prometheus::{Registry, TextEncoder};
 
 use self::accept::Format;
 use self::collector::{FamilyCollector, Shared};
-use self::definitions::{ACTIVE_FINDINGS, DETECTION_DELAY, DETECTION_LAG, FINDINGS, RULE_BLIND};
+use self::definitions::{ACTIVE_FINDINGS, ACTIVE_SINCE, DETECTION_DELAY, DETECTION_LAG, FINDINGS, RULE_BLIND};
 use self::exemplars::{ByBucket, Exemplars};
 use crate::findings::track::{Changes, Class, Opened};
 use crate::findings::{Active, RuleCoverage, Tracker};
@@ -85,7 +85,8 @@ impl Exporter {
         let service = Service::register(&registry)?;
         registry.register(Box::new(ProcessCollector::for_self()))?;
         let families = Shared::new(ArcSwap::from_pointee(fleet.to_vec()));
-        let own = [ACTIVE_FINDINGS, FINDINGS, RULE_BLIND].map(|definition| (definition.name, definition.help));
+        let own =
+            [ACTIVE_FINDINGS, ACTIVE_SINCE, FINDINGS, RULE_BLIND].map(|definition| (definition.name, definition.help));
         let declared = own.into_iter().chain(fleet.iter().map(|family| (family.name, family.help)));
         registry.register(Box::new(FamilyCollector::new(Arc::clone(&families), declared)?))?;
         let traces = Traces {
@@ -109,7 +110,7 @@ impl Exporter {
             traces.replace(opened, look.now);
         }
         let mut families = fleet;
-        families.push(found::active(look.active));
+        families.extend(found::active(look.active));
         families.push(found::opened(look.tracker.opened(), &traces.opened));
         families.push(found::blind(look.coverage));
         self.families.store(Arc::new(families));

@@ -232,7 +232,7 @@ fn whole(number: u64) -> i64 {
 }
 
 /// Seconds since the epoch.
-fn seconds(at: Instant) -> f64 {
+pub(super) fn seconds(at: Instant) -> f64 {
     at.0 as f64 / 1e9
 }
 
