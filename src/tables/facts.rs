@@ -13,7 +13,29 @@ use super::schema::{
 };
 
 macro_rules! facts {
-    ($($field:ident : $row:ident, $push:ident;)*) => {
+    ($($field:ident : $row:ident, $push:ident, $one:ident;)*) => {
+        /// A row of any table.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Fact {
+            $(#[doc = concat!("A row of `", stringify!($field), "`.")] $one(Box<$row>),)*
+        }
+
+        impl Fact {
+            /// Its common columns.
+            pub fn common(&self) -> &Common {
+                match self {
+                    $(Self::$one(row) => &row.common,)*
+                }
+            }
+
+            /// Its common columns, to resolve identities in.
+            pub fn common_mut(&mut self) -> &mut Common {
+                match self {
+                    $(Self::$one(row) => &mut row.common,)*
+                }
+            }
+        }
+
         /// Rows of all tables.
         #[derive(Debug, Clone, Default)]
         pub struct Facts {
@@ -29,6 +51,18 @@ macro_rules! facts {
             /// Number of rows.
             pub fn len(&self) -> usize {
                 0 $(+ self.$field.len())*
+            }
+
+            /// Adds a row as it is, to the table that it is of.
+            pub fn put(&mut self, fact: Fact) {
+                match fact {
+                    $(Fact::$one(row) => self.$field.push(*row),)*
+                }
+            }
+
+            /// Each row by itself, table after table.
+            pub fn into_rows(self) -> impl Iterator<Item = Fact> {
+                std::iter::empty() $(.chain(self.$field.into_iter().map(|row| Fact::$one(Box::new(row)))))*
             }
 
             /// Adds the rows of another set.
@@ -80,15 +114,15 @@ macro_rules! facts {
 }
 
 facts! {
-    exchanges: ExchangeRow, push_exchange;
-    task_events: TaskEventRow, push_task_event;
-    artifact_parts: ArtifactPartRow, push_artifact_part;
-    cards: CardRow, push_card;
-    card_skills: CardSkillRow, push_card_skill;
-    card_endpoints: CardEndpointRow, push_card_endpoint;
-    push_deliveries: PushDeliveryRow, push_push_delivery;
-    signing_keys: SigningKeyRow, push_signing_key;
-    policy_changes: PolicyChangeRow, push_policy_change;
+    exchanges: ExchangeRow, push_exchange, Exchange;
+    task_events: TaskEventRow, push_task_event, TaskEvent;
+    artifact_parts: ArtifactPartRow, push_artifact_part, ArtifactPart;
+    cards: CardRow, push_card, Card;
+    card_skills: CardSkillRow, push_card_skill, CardSkill;
+    card_endpoints: CardEndpointRow, push_card_endpoint, CardEndpoint;
+    push_deliveries: PushDeliveryRow, push_push_delivery, PushDelivery;
+    signing_keys: SigningKeyRow, push_signing_key, SigningKey;
+    policy_changes: PolicyChangeRow, push_policy_change, PolicyChange;
 }
 
 /// What became of a set of facts.
@@ -121,6 +155,19 @@ macro_rules! exclusive {
     ($row:ident) => {
         ($row.own.task_id.as_str(), &mut $row.common)
     };
+}
+
+impl Fact {
+    /// The task that it names, which may be `''`; none of a table without tasks.
+    pub fn task_id(&self) -> Option<&str> {
+        match self {
+            Self::Exchange(row) => Some(&row.own.task_id),
+            Self::TaskEvent(row) => Some(&row.own.task_id),
+            Self::ArtifactPart(row) => Some(&row.own.task_id),
+            Self::PushDelivery(row) => Some(&row.own.task_id),
+            _ => None,
+        }
+    }
 }
 
 impl Facts {

@@ -9,5 +9,5 @@ mod schema;
 
 pub use column::{bound, bounded};
 pub use declare::Table;
-pub use facts::{Facts, FactsDelta};
+pub use facts::{Fact, Facts, FactsDelta};
 pub use schema::*;
