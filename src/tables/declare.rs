@@ -27,7 +27,8 @@ pub trait Table: Sized {
 macro_rules! columns {
     ($(#[$meta:meta])* $vis:vis struct $row:ident { $($(#[$doc:meta])* $column:ident : $kind:ident,)* }) => {
         $(#[$meta])*
-        #[derive(Debug, Clone, PartialEq, Default)]
+        #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+        #[serde(default)]
         $vis struct $row { $($(#[$doc])* pub $column: <$kind as ColumnKind>::Cell,)* }
 
         impl $row {
@@ -57,7 +58,8 @@ macro_rules! table {
         }
 
         $(#[$meta])*
-        #[derive(Debug, Clone, PartialEq, Default)]
+        #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+        #[serde(default)]
         pub struct $row {
             /// Columns that every table has.
             pub common: Common,

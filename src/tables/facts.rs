@@ -5,6 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
+use serde::{Deserialize, Serialize};
 
 use super::declare::Table;
 use super::schema::{
@@ -37,7 +38,8 @@ macro_rules! facts {
         }
 
         /// Rows of all tables.
-        #[derive(Debug, Clone, Default)]
+        #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+        #[serde(default)]
         pub struct Facts {
             $(#[doc = concat!("Rows of `", stringify!($field), "`.")] pub $field: Vec<$row>,)*
         }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::column::{ColumnKind, Flag, Int, Key, Moment, Texts, Time};
