@@ -7,6 +7,7 @@ use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 
 use super::declare::Table;
+use super::stamp::{self, TableError};
 use super::schema::{
     ArtifactPartRow, CardEndpointRow, CardRow, CardSkillRow, Common, ExchangeRow, PolicyChangeRow, PushDeliveryRow,
     SigningKeyRow, TaskEventRow,
@@ -71,6 +72,19 @@ macro_rules! facts {
                 Ok(vec![$(($row::NAME, $row::batch(&self.$field)?)),*])
             }
 
+            /// Adds the rows of a batch of the table of that name, as they were sealed; tells whether there is such a table.
+            ///
+            /// # Errors
+            /// As [`Table::rows`].
+            pub fn take(&mut self, table: &str, batch: &RecordBatch) -> Result<bool, TableError> {
+                stamp::readable(batch.schema_ref())?;
+                match table {
+                    $($row::NAME => self.$field.append(&mut $row::rows(batch)?),)*
+                    _ => return Ok(false),
+                }
+                Ok(true)
+            }
+
             /// Name and schema of every table.
             pub fn schemas() -> Vec<(&'static str, SchemaRef)> {
                 vec![$(($row::NAME, $row::schema())),*]
@@ -132,6 +146,20 @@ impl Facts {
     /// As [`Facts::of_tasks`], to resolve identities in.
     pub fn of_tasks_mut(&mut self) -> impl Iterator<Item = (&str, &mut Common)> {
         of_tasks!(self, iter_mut, exclusive)
+    }
+
+    /// The rows of batches by table, as they were sealed; batches of tables unknown here are passed over.
+    ///
+    /// # Errors
+    /// As [`Table::rows`].
+    pub fn from_batches<'a, S: AsRef<str>>(
+        batches: impl IntoIterator<Item = (S, &'a RecordBatch)>,
+    ) -> Result<Self, TableError> {
+        let mut facts = Self::default();
+        for (table, batch) in batches {
+            facts.take(table.as_ref(), batch)?;
+        }
+        Ok(facts)
     }
 
     /// Whether there are no rows at all.

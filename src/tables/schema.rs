@@ -10,7 +10,9 @@ use arrow::error::ArrowError;
 use sha2::{Digest, Sha256};
 
 use super::column::{ColumnKind, Flag, Int, Key, Moment, Texts, Time};
+use super::cells::read;
 use super::declare::{Table, columns, table};
+use super::stamp::TableError;
 use crate::instant::Instant;
 
 columns! {
