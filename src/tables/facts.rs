@@ -7,11 +7,11 @@ use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 
 use super::declare::Table;
-use super::stamp::{self, TableError};
 use super::schema::{
     ArtifactPartRow, CardEndpointRow, CardRow, CardSkillRow, Common, ExchangeRow, PolicyChangeRow, PushDeliveryRow,
     SigningKeyRow, TaskEventRow,
 };
+use super::stamp::{self, TableError};
 
 macro_rules! facts {
     ($($field:ident : $row:ident, $push:ident;)*) => {
@@ -160,6 +160,19 @@ impl Facts {
             facts.take(table.as_ref(), batch)?;
         }
         Ok(facts)
+    }
+
+    /// Keeps the rows that name a task.
+    pub fn retain_task(&mut self, task: &str) {
+        let mut rest = std::mem::take(self);
+        rest.exchanges.retain(|row| row.own.task_id == task);
+        rest.task_events.retain(|row| row.own.task_id == task);
+        rest.artifact_parts.retain(|row| row.own.task_id == task);
+        rest.push_deliveries.retain(|row| row.own.task_id == task);
+        self.exchanges = rest.exchanges;
+        self.task_events = rest.task_events;
+        self.artifact_parts = rest.artifact_parts;
+        self.push_deliveries = rest.push_deliveries;
     }
 
     /// Whether there are no rows at all.

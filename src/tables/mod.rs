@@ -13,4 +13,4 @@ pub use column::{bound, bounded};
 pub use declare::Table;
 pub use facts::{Facts, FactsDelta};
 pub use schema::*;
-pub use stamp::{SCHEMA_VERSION, TableError, stamp, stamped, stamped_schema, table_of};
+pub use stamp::{SCHEMA_VERSION, TableError, readable, stamp, stamped, stamped_schema, table_of};

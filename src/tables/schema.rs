@@ -9,8 +9,8 @@ use arrow::datatypes::{Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
 use sha2::{Digest, Sha256};
 
-use super::column::{ColumnKind, Flag, Int, Key, Moment, Texts, Time};
 use super::cells::read;
+use super::column::{ColumnKind, Flag, Int, Key, Moment, Texts, Time};
 use super::declare::{Table, columns, table};
 use super::stamp::TableError;
 use crate::instant::Instant;

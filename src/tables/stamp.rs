@@ -70,7 +70,10 @@ pub fn table_of(schema: &Schema) -> Option<&'static str> {
 }
 
 /// Whether a batch of this schema can be read by this program.
-pub(super) fn readable(schema: &Schema) -> Result<(), TableError> {
+///
+/// # Errors
+/// When a newer one wrote it.
+pub fn readable(schema: &Schema) -> Result<(), TableError> {
     match schema.metadata().get(VERSION_KEY) {
         Some(found) if found.parse::<u32>().map_or(true, |version| version > SCHEMA_VERSION) => {
             Err(TableError::Newer { found: found.clone() })
