@@ -22,6 +22,8 @@ pub mod normalize;
 
 pub mod tables;
 
+pub mod store;
+
 pub mod rules;
 
 pub mod live;

@@ -12,6 +12,7 @@ use super::schema::{
     ArtifactPartRow, CardEndpointRow, CardRow, CardSkillRow, Common, ExchangeRow, PolicyChangeRow, PushDeliveryRow,
     SigningKeyRow, TaskEventRow,
 };
+use super::stamp::{self, TableError};
 
 macro_rules! facts {
     ($($field:ident : $row:ident, $push:ident, $one:ident;)*) => {
@@ -107,6 +108,19 @@ macro_rules! facts {
                 Ok(vec![$(($row::NAME, $row::batch(&self.$field)?)),*])
             }
 
+            /// Adds the rows of a batch of the table of that name, as they were sealed; tells whether there is such a table.
+            ///
+            /// # Errors
+            /// As [`Table::rows`].
+            pub fn take(&mut self, table: &str, batch: &RecordBatch) -> Result<bool, TableError> {
+                stamp::readable(batch.schema_ref())?;
+                match table {
+                    $($row::NAME => self.$field.append(&mut $row::rows(batch)?),)*
+                    _ => return Ok(false),
+                }
+                Ok(true)
+            }
+
             /// Name and schema of every table.
             pub fn schemas() -> Vec<(&'static str, SchemaRef)> {
                 vec![$(($row::NAME, $row::schema())),*]
@@ -181,6 +195,33 @@ impl Facts {
     /// As [`Facts::of_tasks`], to resolve identities in.
     pub fn of_tasks_mut(&mut self) -> impl Iterator<Item = (&str, &mut Common)> {
         of_tasks!(self, iter_mut, exclusive)
+    }
+
+    /// The rows of batches by table, as they were sealed; batches of tables unknown here are passed over.
+    ///
+    /// # Errors
+    /// As [`Table::rows`].
+    pub fn from_batches<'a, S: AsRef<str>>(
+        batches: impl IntoIterator<Item = (S, &'a RecordBatch)>,
+    ) -> Result<Self, TableError> {
+        let mut facts = Self::default();
+        for (table, batch) in batches {
+            facts.take(table.as_ref(), batch)?;
+        }
+        Ok(facts)
+    }
+
+    /// Keeps the rows that name a task.
+    pub fn retain_task(&mut self, task: &str) {
+        let mut rest = std::mem::take(self);
+        rest.exchanges.retain(|row| row.own.task_id == task);
+        rest.task_events.retain(|row| row.own.task_id == task);
+        rest.artifact_parts.retain(|row| row.own.task_id == task);
+        rest.push_deliveries.retain(|row| row.own.task_id == task);
+        self.exchanges = rest.exchanges;
+        self.task_events = rest.task_events;
+        self.artifact_parts = rest.artifact_parts;
+        self.push_deliveries = rest.push_deliveries;
     }
 
     /// Whether there are no rows at all.
