@@ -8,8 +8,8 @@ pub mod diagnosis;
 pub mod json;
 pub mod junit;
 pub mod markdown;
-pub mod rows;
 pub mod prometheus;
+pub mod rows;
 #[cfg(test)]
 mod samples;
 pub mod sarif;
