@@ -54,11 +54,7 @@ pub(super) fn parse_noting_duplicates(bytes: &[u8], max_depth: usize) -> Result<
     Ok((parsed, duplicates.get()))
 }
 
-fn parse_by(
-    bytes: &[u8],
-    max_depth: usize,
-    read: impl Fn(&str) -> serde_json::Result<Value>,
-) -> Result<Parsed, Fault> {
+fn parse_by(bytes: &[u8], max_depth: usize, read: impl Fn(&str) -> serde_json::Result<Value>) -> Result<Parsed, Fault> {
     let text = String::from_utf8_lossy(bytes);
     let replaced_bytes = matches!(text, Cow::Owned(_));
     if tree::is_too_heavy(&text) {
@@ -231,7 +227,8 @@ mod tests {
 
     #[test]
     fn duplicate_keys_are_counted_at_any_depth_and_nothing_else_changes() {
-        let text = br#"{"a":[1,-2,0.5,true,null,"x",{"b":1,"b":{"c":1,"c":2}}],"a2":{},"a":[{"b":1,"b":2}],"d":"\u0061"}"#;
+        let text =
+            br#"{"a":[1,-2,0.5,true,null,"x",{"b":1,"b":{"c":1,"c":2}}],"a2":{},"a":[{"b":1,"b":2}],"d":"\u0061"}"#;
         let (parsed, duplicates) = parse_noting_duplicates(text, 100).unwrap();
         assert_eq!(parsed.value, value(text));
         assert_eq!((duplicates, parsed.repaired), (4, false));

@@ -26,7 +26,8 @@ pub(super) const RESOURCE_METRICS: [&str; 2] = ["resourceMetrics", "resource_met
 pub(super) const SCOPE_SPANS: [&str; 5] =
     ["scopeSpans", "scope_spans", "instrumentationLibrarySpans", "instrumentation_library_spans", "ilSpans"];
 /// Names of the list of scopes with log records.
-pub(super) const SCOPE_LOGS: [&str; 4] = ["scopeLogs", "scope_logs", "instrumentationLibraryLogs", "instrumentation_library_logs"];
+pub(super) const SCOPE_LOGS: [&str; 4] =
+    ["scopeLogs", "scope_logs", "instrumentationLibraryLogs", "instrumentation_library_logs"];
 /// Names of the list of log records of a scope.
 pub(super) const LOG_RECORDS: [&str; 3] = ["logRecords", "log_records", "logs"];
 /// Names of the scope.

@@ -131,7 +131,8 @@ mod tests {
 
     #[test]
     fn what_should_be_a_list_and_is_none_is_a_fault() {
-        for request in [json!([]), json!(7), json!({"resourceSpans": {}}), json!({"resourceLogs": [{"scopeLogs": 1}]})] {
+        for request in [json!([]), json!(7), json!({"resourceSpans": {}}), json!({"resourceLogs": [{"scopeLogs": 1}]})]
+        {
             assert!(survey(&request).fault.is_some(), "{request}");
         }
     }

@@ -192,14 +192,8 @@ mod tests {
 
     /// OTLP 1.11: what clients repeat.
     const RETRYABLE_HTTP: [u16; 4] = [429, 502, 503, 504];
-    const RETRYABLE_GRPC: [Code; 6] = [
-        Code::Cancelled,
-        Code::DeadlineExceeded,
-        Code::Aborted,
-        Code::OutOfRange,
-        Code::Unavailable,
-        Code::DataLoss,
-    ];
+    const RETRYABLE_GRPC: [Code; 6] =
+        [Code::Cancelled, Code::DeadlineExceeded, Code::Aborted, Code::OutOfRange, Code::Unavailable, Code::DataLoss];
 
     #[test]
     fn what_passes_is_retried_and_what_stays_wrong_is_not() {

@@ -86,9 +86,7 @@ fn decoder(packed: &[u8], compression: Compression, limit: u64) -> io::Result<Bo
             decoder.window_log_max(ZSTD_WINDOW_LOG_MAX)?;
             Box::new(Inflated::new("zstd", decoder, limit))
         }
-        Compression::Deflate if is_zlib(packed) => {
-            Box::new(Inflated::new("deflate", ZlibDecoder::new(packed), limit))
-        }
+        Compression::Deflate if is_zlib(packed) => Box::new(Inflated::new("deflate", ZlibDecoder::new(packed), limit)),
         Compression::Deflate => Box::new(Inflated::new("deflate", DeflateDecoder::new(packed), limit)),
     })
 }
