@@ -121,7 +121,7 @@ fn explain(fault: Fault) -> String {
 struct Tally<'a> {
     sink: &'a mut dyn Sink,
     records: u64,
-    /// Rejects that cost something.
+    /// Rejects that cost a record; of exchanges only, as OTLP's are told by their items.
     lost: u64,
     /// What the first reject says.
     first: Option<String>,
@@ -147,7 +147,9 @@ impl Sink for Tally<'_> {
     }
 
     fn reject(&mut self, reject: Reject) {
-        self.lost += u64::from(reject.reason != RejectReason::InvalidUtf8);
+        // A bad field costs an exchange that field only, as replaced bytes do.
+        let is_kept = matches!(reject.reason, RejectReason::InvalidUtf8 | RejectReason::BadField);
+        self.lost += u64::from(!is_kept);
         if self.first.is_none() {
             self.first = Some(format!("{}: {}", reject.reason.as_str(), reject.detail));
         }
