@@ -32,6 +32,8 @@ pub mod measures;
 
 pub mod publish;
 
+pub mod api;
+
 pub mod config;
 
 pub mod cli;
