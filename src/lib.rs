@@ -34,6 +34,8 @@ pub mod measures;
 
 pub mod publish;
 
+pub mod api;
+
 pub mod config;
 
 pub mod cli;

@@ -234,7 +234,8 @@ impl Pusher {
                     }
                 }
                 None => {
-                    drop(self.alerts.insert(group.labels.clone(), Pending { alert: Alert::new(group), due: moment }))
+                    let pending = Pending { alert: Alert::new(group), due: moment };
+                    self.alerts.insert(group.labels.clone(), pending);
                 }
             }
         }

@@ -17,13 +17,16 @@ use crate::publish::prometheus::Exporter;
 /// 2026-11-30T06:15:34Z.
 const NOW: Instant = Instant(1_796_019_334_000_000_000);
 
+/// Alerts of a request, and its headers.
+type Request = (Vec<Value>, HeaderMap);
+
 /// A server that takes alerts as an Alertmanager does, and answers as it is told.
 #[derive(Clone, Default)]
 struct Fake {
     /// Answers for the next requests; 200 when there is none.
     answers: Arc<Mutex<Vec<StatusCode>>>,
     /// What was sent, request by request.
-    requests: Arc<Mutex<Vec<(Vec<Value>, HeaderMap)>>>,
+    requests: Arc<Mutex<Vec<Request>>>,
     arrived: Arc<tokio::sync::Notify>,
 }
 
