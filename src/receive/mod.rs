@@ -5,8 +5,10 @@
 
 pub mod listen;
 
+mod follow;
 mod inflate;
 mod inputs;
 
+pub use follow::{Follower, Grown, Mark};
 pub use inflate::{InflateFault, inflate};
 pub use inputs::{Input, ReceiveError, inputs};
