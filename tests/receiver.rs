@@ -3,7 +3,12 @@
 //! Each test is named by what is guaranteed. The intake behind the sockets is a stand-in that answers as the case needs, or
 //! decodes bodies as the service does.
 
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers too")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking, in its helpers too"
+)]
 
 mod receiver {
     pub(crate) mod call;

@@ -22,7 +22,7 @@ impl Answered {
     pub(crate) async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Self {
         let mut head = Vec::new();
         while !head.ends_with(b"\r\n\r\n") {
-            head.push(stream.read_u8().await.expect("an answer"));
+            head.push(stream.read_u8().await.unwrap());
         }
         let head = String::from_utf8(head).unwrap();
         let mut lines = head.lines();

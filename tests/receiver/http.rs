@@ -1,10 +1,14 @@
 //! OTLP/HTTP and the exchange route: paths, types, encodings, and how answers are written.
 
 use std::io::Write;
+use std::time::Duration;
 
 use a2a_drift::receive::listen::{Answer, Encoding, Reason, Receiver, Route, Signal};
+use axum::body::Body;
 use flate2::Compression;
 use flate2::write::{DeflateEncoder, ZlibEncoder};
+use http_body_util::BodyExt;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use opentelemetry_proto::tonic::collector::logs::v1::ExportLogsServiceResponse;
 use opentelemetry_proto::tonic::collector::metrics::v1::ExportMetricsServiceResponse;
 use opentelemetry_proto::tonic::collector::trace::v1::ExportTraceServiceResponse;
@@ -13,7 +17,7 @@ use serde_json::json;
 use tokio::net::TcpStream;
 use tonic_types::pb;
 
-use super::call::{Answered, JSON, PROTOBUF, exchange, post, request, send};
+use super::call::{Answered, JSON, PROTOBUF, TRACES, exchange, post, request, send};
 use super::host::{Host, Seen, answering, settings};
 use super::requests::gzip;
 
@@ -196,4 +200,41 @@ async fn a_body_in_chunks_is_one_body() {
         1\r\n{\r\n3\r\n\"a\"\r\n3\r\n:1}\r\n0\r\n\r\n";
     assert_eq!(send(host.address, request).await.status, 200);
     assert_eq!(host.last_seen().body, b"{\"a\":1}");
+}
+
+/// Sends a request over HTTP/2, and gives status and body.
+async fn http2(address: std::net::SocketAddr, request: http::Request<Body>) -> (u16, Vec<u8>) {
+    let io = TokioIo::new(TcpStream::connect(address).await.unwrap());
+    let (mut sender, connection) = hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.unwrap();
+    tokio::spawn(connection);
+    let response = sender.send_request(request).await.unwrap();
+    let status = response.status().as_u16();
+    (status, response.into_body().collect().await.unwrap().to_bytes().to_vec())
+}
+
+fn http2_post(path: &str, kind: &str, body: Body) -> http::Request<Body> {
+    http::Request::post(format!("http://receiver{path}")).header("content-type", kind).body(body).unwrap()
+}
+
+#[tokio::test]
+async fn http_2_is_told_from_http_1_and_obeys_the_same_limits() {
+    let mut settings = settings();
+    settings.max_wire_bytes = 4 << 20;
+    settings.body_timeout = Duration::from_millis(300);
+    let answer = Answer::Accepted { accepted: 1, rejected: 0, message: String::new() };
+    let host = Host::start(settings, answering(answer)).await;
+    let post = http2_post("/v1/traces", JSON.1, Body::from("{}"));
+    assert_eq!(http2(host.address, post).await, (200, b"{}".to_vec()));
+    let large = http2_post("/v1/traces", JSON.1, Body::from(vec![b' '; 8 << 20]));
+    assert_eq!(http2(host.address, large).await.0, 413);
+    let trickle = || {
+        Body::from_stream(futures::stream::unfold((), |()| async {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            Some((Ok::<_, std::io::Error>(" "), ()))
+        }))
+    };
+    assert_eq!(http2(host.address, http2_post("/v1/traces", JSON.1, trickle())).await.0, 408);
+    // A gRPC answer is 200 whatever it says.
+    assert_eq!(http2(host.address, http2_post(TRACES, "application/grpc", trickle())).await.0, 200);
+    assert_eq!(host.refused(Receiver::OtlpGrpc, Signal::Traces, Reason::BodyTimeout), 1);
 }

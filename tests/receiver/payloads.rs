@@ -117,6 +117,32 @@ async fn a_span_with_an_id_of_the_wrong_length_is_rejected_alone() {
 }
 
 #[tokio::test]
+async fn a_span_of_protobuf_whose_text_is_no_utf_8_is_rejected_alone() {
+    let host = Host::decoding().await;
+    let trace_id = hex::decode(TRACE_ID).unwrap();
+    let mut body = traces_protobuf(&[&trace_id, &trace_id]);
+    let name = body.windows(7).position(|window| window == b"message").unwrap();
+    body[name] = 0xff;
+    let answered = send(host.address, &post("/v1/traces", &[PROTOBUF], &body)).await;
+    let partial = ExportTraceServiceResponse::decode(&*answered.body).unwrap().partial_success.unwrap();
+    assert_eq!((answered.status, partial.rejected_spans), (200, 1));
+    assert!(partial.error_message.contains("bad-protobuf"), "{partial:?}");
+}
+
+#[tokio::test]
+async fn a_log_record_is_kept_whatever_its_ids_are() {
+    let host = Host::decoding().await;
+    for trace_id in ["01", "zz"] {
+        let record = json!({"traceId": trace_id, "body": {"stringValue": "x"}, "severityNumber": 9});
+        let body = json!({"resourceLogs": [{"scopeLogs": [{"logRecords": [record]}]}]}).to_string();
+        let answered = send(host.address, &post("/v1/logs", &[JSON], body.as_bytes())).await;
+        let partial = &answered.json()["partialSuccess"];
+        assert_eq!((answered.status, &partial["rejectedLogRecords"]), (200, &json!("0")));
+        assert!(partial["errorMessage"].as_str().unwrap().contains("kept"), "{partial}");
+    }
+}
+
+#[tokio::test]
 async fn a_span_without_ids_is_rejected_alone() {
     let host = Host::decoding().await;
     let answered = traces_json(&host, traces(&[json!({"name": "x"}), span()]).to_string()).await;

@@ -30,6 +30,7 @@ mod unpack;
 mod watched;
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -113,7 +114,7 @@ struct Accept {
 }
 
 impl Accept {
-    async fn run(self, socket: TcpListener) {
+    async fn run(self, socket: impl Socket) {
         let mut wait = FIRST_WAIT;
         loop {
             let accepted = tokio::select! {
@@ -170,10 +171,63 @@ impl Drop for Open {
     }
 }
 
+/// What connections come from: a listener, or in tests one that fails.
+trait Socket: Send + Sync + 'static {
+    fn accept(&self) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + Send;
+}
+
+impl Socket for TcpListener {
+    fn accept(&self) -> impl Future<Output = io::Result<(TcpStream, SocketAddr)>> + Send {
+        Self::accept(self)
+    }
+}
+
 /// Whether a failed accept says nothing about the next one: the peer left the queue before its turn.
 fn is_of_one_connection(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionRefused
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    use super::*;
+
+    /// Fails as often as told, as it does without file descriptors; then nobody calls.
+    struct Failing(AtomicU64);
+
+    impl Socket for Failing {
+        async fn accept(&self) -> io::Result<(TcpStream, SocketAddr)> {
+            if self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(1)).is_err() {
+                std::future::pending::<()>().await;
+            }
+            Err(io::Error::from_raw_os_error(24))
+        }
+    }
+
+    #[tokio::test]
+    async fn failing_accepts_neither_end_nor_spin_the_loop() {
+        let gate = Arc::new(Gate::new(ListenSettings::default(), mpsc::channel(1).0));
+        let (stop, counters) = (CancellationToken::new(), Arc::clone(&gate.counters));
+        let accept = Accept {
+            gate,
+            tls: None,
+            room: Arc::new(Semaphore::new(1)),
+            connections: TaskTracker::new(),
+            stop: stop.clone(),
+            end: CancellationToken::new(),
+        };
+        let began = std::time::Instant::now();
+        let running = tokio::spawn(accept.run(Failing(AtomicU64::new(4))));
+        while counters.accept_errors.get() < 4 {
+            sleep(Duration::from_millis(5)).await;
+        }
+        // The first wait of 20 ms, and twice its double.
+        assert!(began.elapsed() >= Duration::from_millis(20 + 40 + 80), "{:?}", began.elapsed());
+        stop.cancel();
+        running.await.unwrap();
+    }
 }

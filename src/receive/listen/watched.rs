@@ -8,10 +8,9 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant as Moment};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
-use tokio::time::Instant as Moment;
 
 /// The first bytes of every HTTP/2 connection (RFC 9113, 3.4), as many as tell it from HTTP/1.
 const HTTP2_PREFACE: &[u8] = b"PRI";
@@ -20,9 +19,8 @@ const HTTP2_PREFACE: &[u8] = b"PRI";
 const NEVER: u64 = u64::MAX;
 
 /// What a connection has been doing. Times are milliseconds since it opened.
-#[derive(Debug)]
 pub(super) struct Activity {
-    opened: Moment,
+    clock: Box<dyn Fn() -> u64 + Send + Sync>,
     open_requests: AtomicU64,
     /// When bytes came that no request has claimed yet.
     headers_began: AtomicU64,
@@ -43,8 +41,13 @@ pub(super) enum Overdue {
 impl Activity {
     /// Of a connection that opens now.
     pub(super) fn new() -> Arc<Self> {
+        let opened = Moment::now();
+        Self::by(move || u64::try_from(opened.elapsed().as_millis()).unwrap_or(NEVER - 1))
+    }
+
+    fn by(clock: impl Fn() -> u64 + Send + Sync + 'static) -> Arc<Self> {
         Arc::new(Self {
-            opened: Moment::now(),
+            clock: Box::new(clock),
             open_requests: AtomicU64::new(0),
             headers_began: AtomicU64::new(0),
             last_moved: AtomicU64::new(0),
@@ -54,7 +57,7 @@ impl Activity {
     }
 
     fn now(&self) -> u64 {
-        u64::try_from(self.opened.elapsed().as_millis()).unwrap_or(NEVER - 1)
+        (self.clock)()
     }
 
     fn read(&self, bytes: &[u8]) {
@@ -91,7 +94,6 @@ impl Activity {
 }
 
 /// A request that is being answered.
-#[derive(Debug)]
 pub(super) struct OpenRequest(Arc<Activity>);
 
 impl Drop for OpenRequest {
@@ -159,39 +161,45 @@ mod tests {
     const HEADERS: Duration = Duration::from_secs(10);
     const IDLE: Duration = Duration::from_secs(120);
 
-    async fn later(seconds: u64) {
-        tokio::time::advance(Duration::from_secs(seconds)).await;
+    /// An activity and its clock in milliseconds.
+    fn activity() -> (Arc<Activity>, impl Fn(u64)) {
+        let millis = Arc::new(AtomicU64::new(0));
+        let clock = Arc::clone(&millis);
+        let later = move |seconds: u64| {
+            millis.fetch_add(seconds * 1000, Ordering::Relaxed);
+        };
+        (Activity::by(move || clock.load(Ordering::Relaxed)), later)
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn silence_and_half_sent_headers_have_limits_of_their_own() {
-        let activity = Activity::new();
-        later(9).await;
+    #[test]
+    fn silence_and_half_sent_headers_have_limits_of_their_own() {
+        let (activity, later) = activity();
+        later(9);
         assert_eq!(activity.overdue(HEADERS, IDLE), None);
         activity.read(b"POST");
-        later(1).await;
+        later(1);
         assert_eq!(activity.overdue(HEADERS, IDLE), Some(Overdue::Headers), "counted from the opening");
         let request = activity.request();
-        later(1000).await;
+        later(1000);
         assert_eq!(activity.overdue(HEADERS, IDLE), None, "a request is open");
         drop(request);
-        later(119).await;
+        later(119);
         assert_eq!(activity.overdue(HEADERS, IDLE), None);
-        later(1).await;
+        later(1);
         assert_eq!(activity.overdue(HEADERS, IDLE), Some(Overdue::Idle));
         activity.read(b"P");
         assert_eq!(activity.overdue(HEADERS, Duration::MAX), None);
-        later(10).await;
+        later(10);
         assert_eq!(activity.overdue(HEADERS, Duration::MAX), Some(Overdue::Headers));
     }
 
-    #[tokio::test(start_paused = true)]
-    async fn a_waiting_http2_connection_is_idle_and_not_slow() {
-        let activity = Activity::new();
+    #[test]
+    fn a_waiting_http2_connection_is_idle_and_not_slow() {
+        let (activity, later) = activity();
         activity.read(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
-        later(119).await;
+        later(119);
         assert_eq!(activity.overdue(HEADERS, IDLE), None);
-        later(1).await;
+        later(1);
         assert_eq!(activity.overdue(HEADERS, IDLE), Some(Overdue::Idle));
     }
 }
