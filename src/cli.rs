@@ -29,7 +29,7 @@ pub struct Cli {
 }
 
 /// Options of every command.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct Global {
     /// Configuration file (TOML); flags and A2A_DRIFT_* variables win over it
     #[arg(
@@ -87,6 +87,8 @@ pub enum Command {
     /// Fingerprint agent cards, or tell what changed between two
     #[command(subcommand)]
     Card(Card),
+    /// Run the service: receive OTLP, judge while it comes, publish for Prometheus and Alertmanager
+    Serve(Box<Serve>),
     /// Ask the facts of captures in SQL
     Query(Query),
     /// List, show and check the rules

@@ -57,7 +57,7 @@ impl Gathering<'_> {
 impl ObserverBySource {
     /// Says in a record who taped it: a user knows that better than the format does. Webhook calls stay with whom they
     /// are, since their observer follows from who received them.
-    fn mark(&self, record: &mut Record) {
+    pub(super) fn mark(&self, record: &mut Record) {
         match record {
             Record::Exchange(exchange) if exchange.leg != "webhook" => {
                 exchange.observer = Observer::parse(self.observer.as_str());

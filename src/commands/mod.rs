@@ -10,6 +10,7 @@ mod intake;
 mod progress;
 mod query;
 mod rules;
+mod serve;
 mod setup;
 
 use std::io::{self, IsTerminal, Write};
@@ -47,11 +48,15 @@ impl From<Outcome> for ExitCode {
 /// Runs a command to its end.
 pub fn run(cli: Cli) -> ExitCode {
     let Cli { global, command } = cli;
-    start_log(&global);
+    if !matches!(command, Command::Serve(_)) {
+        let (verbosity, form) = verbosity(&global);
+        telemetry::init(verbosity, form);
+    }
     let result = match command {
         Command::Analyze(args) => analyze::run(args, &global),
         Command::Card(args) => card::run(&args, &global),
         Command::Query(args) => query::run(args, &global),
+        Command::Serve(args) => serve::run(*args, &global),
         Command::Rules(args) => rules::run(args, &global),
     };
     match result {
@@ -63,7 +68,8 @@ pub fn run(cli: Cli) -> ExitCode {
     }
 }
 
-fn start_log(global: &Global) {
+/// How much to log, and in which form.
+fn verbosity(global: &Global) -> (Verbosity, LogForm) {
     let verbosity = match (global.quiet, global.verbose) {
         (true, _) => Verbosity::Quiet,
         (false, 0) => Verbosity::Normal,
@@ -74,7 +80,7 @@ fn start_log(global: &Global) {
         LogFormat::Text => LogForm::Text,
         LogFormat::Json => LogForm::Json,
     };
-    telemetry::init(verbosity, form);
+    (verbosity, form)
 }
 
 /// The configuration, with what all commands share laid over it.

@@ -151,6 +151,18 @@ pub struct FactsDelta {
     pub removed: BTreeSet<String>,
 }
 
+impl FactsDelta {
+    /// Adds what happened after this.
+    pub fn then(&mut self, next: Self) {
+        let renewed: HashSet<&str> = next.added.commons().map(|common| common.fact_id.as_str()).collect();
+        self.removed.retain(|id| !renewed.contains(id.as_str()));
+        self.added
+            .retain(|common| !renewed.contains(common.fact_id.as_str()) && !next.removed.contains(&common.fact_id));
+        self.removed.extend(next.removed);
+        self.added.append(next.added);
+    }
+}
+
 macro_rules! of_tasks {
     ($facts:ident, $iter:ident, $reference:ident) => {
         (std::iter::empty())

@@ -143,7 +143,11 @@ impl Intake {
             Work::Request(delivery) => memchr::memmem::find(&delivery.body, own).is_some(),
             Work::Grown(..) => false,
         };
-        if group.iter().any(is_own) { tracing::Span::none() } else { tracing::info_span!("receive", requests = group.len()) }
+        if group.iter().any(is_own) {
+            tracing::Span::none()
+        } else {
+            tracing::info_span!("receive", requests = group.len())
+        }
     }
 
     fn read(&mut self, work: Work) -> Read {
@@ -178,12 +182,17 @@ impl Intake {
             let change = self.normalizer.join();
             self.tell_change(change, now).await;
         }
-        if self.settled.elapsed() >= SETTLE_EVERY && self.normalizer.load().is_anything_open() {
+        if self.settled.elapsed() >= SETTLE_EVERY && self.is_anything_open() {
             self.settled = Stopwatch::now();
             let settled = self.normalizer.settle(before);
             self.saving.save_settled(&settled, now, &self.service);
             self.tell_change(settled.change, now).await;
         }
+    }
+
+    fn is_anything_open(&self) -> bool {
+        let load = self.normalizer.load();
+        load.groups + load.waiting + load.unsure > 0
     }
 
     async fn tell_change(&self, change: FactsDelta, now: Instant) {

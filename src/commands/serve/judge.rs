@@ -2,17 +2,22 @@
 //!
 //! In: [`News`]. Out: metrics, alerts, the state that the API shows. Judges nothing itself: rules do, at the cost of what is new.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant as Stopwatch};
 
+use arc_swap::ArcSwap;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::clock;
+use super::board::Board;
 use super::intake::News;
-use super::state;
+use super::parts::{JUDGE, counted};
+use super::reload::Reloading;
+use super::{clock, state};
+use crate::api::{Readiness, Reload, Snapshot};
+use crate::config::Retention;
 use crate::findings::active;
 use crate::findings::track::Changes;
 use crate::findings::{Finding, RuleCoverage, Tracker};
@@ -22,7 +27,7 @@ use crate::normalize::identity::Known;
 use crate::publish::alertmanager::Alerts;
 use crate::publish::prometheus::{Exporter, Look};
 use crate::rules::{self, AsOf, Engine};
-use crate::tables::FactsDelta;
+use crate::tables::{Facts, FactsDelta};
 use crate::telemetry::Instruments;
 
 /// News that are judged together.
@@ -35,6 +40,11 @@ pub(super) struct Judge {
     pub(super) engine: Engine,
     pub(super) keyed: Keyed,
     pub(super) known: Known,
+    /// Facts of before the start, until they are judged.
+    pub(super) stored: Option<Facts>,
+    pub(super) board: Board,
+    pub(super) snapshot: Arc<ArcSwap<Snapshot>>,
+    pub(super) retention: Retention,
     pub(super) tracker: Tracker,
     pub(super) coverage: Coverage,
     pub(super) arrivals: Arrivals,
@@ -48,15 +58,31 @@ pub(super) struct Judge {
 
 impl Judge {
     /// Judges every `tick` until told to stop, and once more then.
-    pub(super) async fn run(mut self, mut news: mpsc::Receiver<News>, tick: Duration, stop: CancellationToken) {
+    pub(super) async fn run(
+        mut self,
+        mut news: mpsc::Receiver<News>,
+        mut reloading: Reloading,
+        tick: Duration,
+        stop: CancellationToken,
+        readiness: Arc<Readiness>,
+    ) {
+        let stored = self.stored.take().unwrap_or_default();
+        let delta = self.learn(vec![News { came: stored, ..News::default() }]);
+        self.judge_or_log(&delta).await;
+        self.exporter.service().loaded(clock());
         let mut ticking = tokio::time::interval(tick);
         ticking.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             let stopped = tokio::select! {
                 () = stop.cancelled() => true,
+                Some(reload) = reloading.reloads.recv() => {
+                    self.reload(reload, &mut reloading).await;
+                    false
+                }
                 _ = ticking.tick() => false,
             };
             self.tick(&mut news).await;
+            readiness.ready(JUDGE);
             if stopped && news.is_empty() {
                 break;
             }
@@ -72,9 +98,7 @@ impl Judge {
         }
         let span = tracing::info_span!("tick", news = together.len());
         let delta = self.learn(together);
-        if let Err(error) = self.judge(&delta).await {
-            tracing::error!(error = &error as &dyn std::error::Error, "facts could not be judged");
-        }
+        self.judge_or_log(&delta).await;
         let now = clock();
         drop(span);
         self.show(now);
@@ -96,18 +120,49 @@ impl Judge {
         delta
     }
 
+    /// Puts other rules in the place of these, if they are good.
+    async fn reload(&mut self, reload: Reload, reloading: &mut Reloading) {
+        let result = match reloading.read() {
+            Ok(engine) => self.replace(engine).await,
+            Err(wrong) => Err(wrong),
+        };
+        match &result {
+            Ok(()) => tracing::info!("rules and settings were read anew"),
+            Err(wrong) => tracing::error!(%wrong, "the new rules or settings are not good: the old ones stay"),
+        }
+        self.exporter.service().reloaded(result.is_ok(), clock());
+        // Who asked may be gone.
+        _ = reload.answer.send(result);
+    }
+
+    async fn replace(&mut self, engine: Engine) -> Result<(), String> {
+        let mut keyed = Keyed::new(&engine).map_err(|error| error.to_string())?;
+        let all = FactsDelta { added: self.known.facts(), ..FactsDelta::default() };
+        keyed.apply(&all).await.map_err(|error| error.to_string())?;
+        self.tracker.count_from_zero(&counted(engine.corpus()));
+        self.exporter.service().begin_rules(engine.corpus().rules.iter().map(|rule| rule.id.as_str()));
+        self.coverage = Coverage::new(&engine);
+        self.coverage.add(&engine, &all.added).map_err(|error| error.to_string())?;
+        (self.keyed, self.engine) = (keyed, engine);
+        Ok(())
+    }
+
+    async fn judge_or_log(&mut self, delta: &FactsDelta) {
+        if let Err(error) = self.judge(delta).await {
+            tracing::error!(error = &error as &dyn std::error::Error, "facts could not be judged");
+        }
+    }
+
     async fn judge(&mut self, delta: &FactsDelta) -> Result<(), LiveError> {
         if delta.added.is_empty() && delta.removed.is_empty() {
             return Ok(());
         }
+        self.board.add(delta);
         self.coverage.add(&self.engine, &delta.added)?;
         let tick = self.keyed.apply(delta).await?;
         for failure in &tick.failures {
             tracing::error!(rule = %failure.rule, message = %failure.message, "a rule failed");
             self.exporter.service().evaluation_failed(&failure.rule);
-        }
-        for (rule, took) in &tick.elapsed {
-            self.exporter.service().evaluated(rule, *took);
         }
         Ok(())
     }
@@ -118,15 +173,11 @@ impl Judge {
         let changes = self.tracker.look(&firing, now, |finding| self.arrivals.newest(finding));
         self.log(&changes);
         let active = active::group(self.tracker.open(), self.most_agents);
-        let look = Look {
-            tracker: &self.tracker,
-            active: &active,
-            changes: &changes,
-            coverage: &self.coverage.rules,
-            now,
-        };
+        let look =
+            Look { tracker: &self.tracker, active: &active, changes: &changes, coverage: &self.coverage.rules, now };
         self.exporter.publish(look, Vec::new());
         self.alerts.publish(&active);
+        self.snapshot.store(Arc::new(Snapshot::new(now, firing, self.board.agents(&BTreeMap::new()))));
         if !(changes.opened.is_empty() && changes.changed.is_empty() && changes.ended.is_empty()) {
             if let Err(error) = state::write(&self.state, &self.tracker.state()) {
                 tracing::error!(%error, "what is open cannot be remembered");

@@ -47,6 +47,14 @@ impl Known {
         FactsDelta { added: self.changed(), removed }
     }
 
+    /// All facts, identities resolved.
+    pub fn facts(&self) -> Facts {
+        let mut facts = Facts::default();
+        self.web.iter().for_each(|(_, entry)| facts.put(entry.fact.clone()));
+        facts.make_set();
+        facts
+    }
+
     /// Number of facts.
     pub fn len(&self) -> usize {
         self.slots.len()
