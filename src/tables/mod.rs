@@ -5,9 +5,11 @@
 mod column;
 mod declare;
 mod facts;
+mod remembered;
 mod schema;
 
 pub use column::{bound, bounded};
 pub use declare::Table;
 pub use facts::{Fact, Facts, FactsDelta};
+pub use remembered::Remembered;
 pub use schema::*;
