@@ -3,10 +3,10 @@
 //! In: changes of the set of facts. Out: snapshots, and the agents whose series ended.
 
 use super::agents::{AgentId, Agents};
-use super::cards::{Cards, short};
 use super::counters::{Counted, Counters, SeriesKey, Sighting};
 use super::durations::Durations;
 use super::ids::{Word, Words, id};
+use super::looks::{Cards, short};
 use super::once::{Once, Sight, call_of};
 use super::shown::Shown;
 use super::snapshot::{Family, Kind, Series, Snapshot, UNKNOWN, Value};

@@ -1,4 +1,5 @@
-//! Counters and gauges of the fleet: what was called, which states tasks went through, what is open, how long tasks took.
+//! What is told of the fleet beside findings: what was called, which states tasks went through, what is open, how long tasks
+//! took; and which cards agents showed ([`cards`]).
 //!
 //! In: what became of the facts, in any batches. Out: a [`Snapshot`] of families of series, as plain data. Judges nothing, reads no
 //! clock, knows no exposition format.
@@ -12,11 +13,12 @@
 //! until there is as much in it as was shown. Gauges follow what is known now.
 
 mod agents;
-mod cards;
+pub mod cards;
 mod counters;
 mod durations;
 mod ids;
 mod kept;
+mod looks;
 mod once;
 mod shown;
 mod snapshot;
