@@ -62,7 +62,7 @@ impl Trial {
         for (at, batch) in stream.batches.iter().enumerate() {
             delivered.extend(batch);
             let started = Clock::now();
-            let delta = known.add(stream.of_groups(batch.iter().copied()));
+            let delta = known.add(stream.of_groups(batch.iter().copied())).delta;
             let tick = self.runtime.block_on(self.keyed.apply(&delta)).map_err(|e| e.to_string())?;
             self.keyed_time += started.elapsed();
             if let Some(failure) = tick.failures.first() {

@@ -307,7 +307,7 @@ fn agents_that_turn_out_to_be_one_leave_the_findings_of_neither_behind() {
     let mut raw = Facts::default();
     raw.push_task_event(event(1, "server", "http://b.example/rpc", "t1", "failed"));
     raw.push_task_event(event(1, "server", "http://a.example/", "t2", "failed"));
-    let delta = known.add(raw);
+    let delta = known.add(raw).delta;
     assert_eq!(delta.added.len(), 2);
     apply(&mut keyed, &delta);
     assert_eq!(
@@ -326,14 +326,14 @@ fn agents_that_turn_out_to_be_one_leave_the_findings_of_neither_behind() {
         },
         ..Default::default()
     });
-    let delta = known.add(raw.clone());
+    let delta = known.add(raw.clone()).delta;
     assert_eq!(delta.added.task_events.len(), 1, "the one whose agent changed");
     apply(&mut keyed, &delta);
     assert_eq!(
         entities(&keyed.all_findings()),
         BTreeSet::from(["failed a.example t2", "failed a.example t1"].map(str::to_owned))
     );
-    assert_eq!(apply(&mut keyed, &known.add(raw)), Tick::default());
+    assert_eq!(apply(&mut keyed, &known.add(raw).delta), Tick::default());
 }
 
 #[test]

@@ -1,72 +1,135 @@
-//! Metrics at one instant, as plain data.
+//! What an exporter writes: families of series at one moment.
 //!
-//! In: what the fleet was counted to be. Out: what `publish` renders. Counts nothing itself and knows no format.
+//! In: nothing; plain types. Out: names, labels and values as the design of the published metrics has them.
 
+use super::family;
 use crate::instant::Instant;
 
-/// A metric: all series of one name.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Family {
-    /// Name as it is exposed in text: a counter's ends in `_total`, what is always 1 ends in `_info`, and a unit
-    /// (`_seconds`, `_bytes`) comes last or before `_total`.
-    pub name: &'static str,
-    /// What a value means, in a sentence; never empty.
-    pub help: &'static str,
-    /// How values behave.
-    pub kind: Kind,
-    /// One for each set of labels that there is; no set twice.
-    pub series: Vec<Series>,
+/// Label of agents beyond the cap.
+pub const OTHER: &str = "__other__";
+/// Label of what no agent, operation or outcome is known of.
+pub const UNKNOWN: &str = "unknown";
+
+/// All families at one moment, in a fixed order; a family without series is there too.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Snapshot {
+    /// The families.
+    pub families: Vec<Family>,
 }
 
-/// How the values of a metric behave.
+/// What a family is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// Only grows while the program runs.
+    /// Never goes down. The name has its `_total`.
     Counter,
     /// Goes up and down.
     Gauge,
-    /// Observations counted by size.
+    /// Counts by size.
     Histogram,
 }
 
-/// The value of a metric for one set of labels.
+/// Series of one name.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Family {
+    /// Name, with unit and suffix.
+    pub name: &'static str,
+    /// One sentence.
+    pub help: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// Names of the labels.
+    pub labels: &'static [&'static str],
+    /// Series in the order of their labels.
+    pub series: Vec<Series>,
+}
+
+/// A series.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Series {
-    /// Names and values, with the same names in the same order in all series of a family.
-    pub labels: Vec<(&'static str, String)>,
-    /// The value.
+    /// Values of the labels, in the order of their names.
+    pub labels: Vec<String>,
+    /// Its value.
     pub value: Value,
-    /// An example of what was counted; shown for counters and histograms only.
+}
+
+/// The value of a series.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// Of a counter.
+    Count {
+        /// How many.
+        count: u64,
+        /// The last of them that had a trace.
+        exemplar: Option<Exemplar>,
+    },
+    /// Of a gauge.
+    Level(f64),
+    /// Of a histogram.
+    Sizes {
+        /// By upper bound, ascending; the last is infinite, and its count is that of all.
+        buckets: Vec<Bucket>,
+        /// Sum of all sizes.
+        sum: f64,
+    },
+}
+
+/// Observations up to a bound.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bucket {
+    /// Upper bound, included.
+    pub up_to: f64,
+    /// Observations up to it, those of smaller buckets included.
+    pub count: u64,
+    /// The last one of this bucket alone that had a trace.
     pub exemplar: Option<Exemplar>,
 }
 
-/// A value.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Value {
-    /// Of a counter or a gauge.
-    Number(f64),
-    /// Of a histogram.
-    Histogram(Histogram),
-}
-
-/// Observations counted by size.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Histogram {
-    /// Upper bounds, ascending and without infinity, each with the number of observations at or below it.
-    pub buckets: Vec<(f64, u64)>,
-    /// Sum of all observations.
-    pub sum: f64,
-    /// Number of all observations.
-    pub count: u64,
-}
-
-/// A trace in which something that was counted can be looked at.
+/// One observation of a series that can be looked up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Exemplar {
-    /// Trace id; one that is empty is not shown.
+    /// Its trace.
     pub trace_id: String,
-    /// What it added: 1 to a counter of events, the observation to a histogram.
+    /// Its size; 1 for a counter.
     pub value: f64,
-    /// When.
+    /// When it was seen.
     pub at: Instant,
+}
+
+impl Snapshot {
+    /// The families as they are published.
+    pub fn into_families(self) -> Vec<family::Family> {
+        self.families.into_iter().map(Family::into_published).collect()
+    }
+}
+
+impl Family {
+    fn into_published(self) -> family::Family {
+        let kind = match self.kind {
+            Kind::Counter => family::Kind::Counter,
+            Kind::Gauge => family::Kind::Gauge,
+            Kind::Histogram => family::Kind::Histogram,
+        };
+        let labels = self.labels;
+        let series = self.series.into_iter().map(|series| series.into_published(labels)).collect();
+        family::Family { name: self.name, help: self.help, kind, series }
+    }
+}
+
+impl Series {
+    fn into_published(self, names: &'static [&'static str]) -> family::Series {
+        let labels = names.iter().copied().zip(self.labels).collect();
+        let (value, exemplar) = match self.value {
+            Value::Count { count, exemplar } => (family::Value::Number(count as f64), exemplar),
+            Value::Level(level) => (family::Value::Number(level), None),
+            Value::Sizes { buckets, sum } => {
+                let count = buckets.last().map_or(0, |bucket| bucket.count);
+                let newest = buckets.iter().filter_map(|bucket| bucket.exemplar.clone()).max_by_key(|it| it.at);
+                let finite = buckets.iter().filter(|bucket| bucket.up_to.is_finite());
+                let buckets = finite.map(|bucket| (bucket.up_to, bucket.count)).collect();
+                (family::Value::Histogram(family::Histogram { buckets, sum, count }), newest)
+            }
+        };
+        let exemplar = exemplar.map(|it| family::Exemplar { trace_id: it.trace_id, value: it.value, at: it.at });
+        family::Series { labels, value, exemplar }
+    }
 }

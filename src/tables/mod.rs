@@ -6,11 +6,13 @@ mod cells;
 mod column;
 mod declare;
 mod facts;
+mod remembered;
 mod schema;
 mod stamp;
 
 pub use column::{bound, bounded};
 pub use declare::Table;
 pub use facts::{Fact, Facts, FactsDelta};
+pub use remembered::Remembered;
 pub use schema::*;
 pub use stamp::{SCHEMA_VERSION, TableError, readable, stamp, stamped, stamped_schema, table_of};

@@ -7,31 +7,64 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::IdentitySettings;
+use super::looks;
 use super::relation::{Key, Slot};
+use super::retention::MOST_EVICTED;
+use super::units::Units;
 use super::web::Web;
-use crate::tables::{Common, Fact, Facts, FactsDelta};
+use crate::tables::{Common, Fact, Facts, FactsDelta, Remembered};
 
 /// Facts and their identities.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct Known {
     settings: IdentitySettings,
-    web: Web,
+    pub(super) web: Web,
     /// Where each fact is, by `fact_id`.
     slots: HashMap<Key, Slot>,
+    pub(super) units: Units,
+    /// Facts of looks at cards, key sets and policies.
+    pub(super) looks: BTreeSet<Slot>,
+    /// Tasks of which facts were evicted.
+    pub(super) evicted: Remembered,
+}
+
+/// What facts changed that came.
+#[derive(Debug, Clone, Default)]
+pub struct Added {
+    /// Facts that are new or of another agent, client or call now.
+    pub delta: FactsDelta,
+    /// Tasks that facts came for after others of theirs were evicted, each told once: to judge them, the caller has to add
+    /// the others again, identities not resolved.
+    pub late: Vec<String>,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self::new(IdentitySettings::default())
+    }
 }
 
 impl Known {
     /// No facts.
     pub fn new(settings: IdentitySettings) -> Self {
-        Self { settings, ..Self::default() }
+        Self {
+            settings,
+            web: Web::default(),
+            slots: HashMap::new(),
+            units: Units::default(),
+            looks: BTreeSet::new(),
+            evicted: Remembered::new(MOST_EVICTED),
+        }
     }
 
     /// Takes facts, identities not resolved, and tells what changed.
-    pub fn add(&mut self, facts: Facts) -> FactsDelta {
+    pub fn add(&mut self, facts: Facts) -> Added {
+        let mut late = Vec::new();
         for fact in facts.into_rows() {
+            late.extend(self.late(&fact));
             self.take(fact);
         }
-        FactsDelta { added: self.changed(), ..FactsDelta::default() }
+        Added { delta: FactsDelta { added: self.changed(), ..FactsDelta::default() }, late }
     }
 
     /// Forgets facts by `fact_id`, and tells what changed. What is not known is passed over.
@@ -40,7 +73,7 @@ impl Known {
         for id in fact_ids {
             let key = self.web.keys.of(&[id]);
             if let Some(slot) = self.slots.remove(&key) {
-                self.web.remove(slot);
+                self.drop_slot(slot);
                 removed.insert(id.to_owned());
             }
         }
@@ -68,7 +101,7 @@ impl Known {
     /// Whether nothing at all is left of the facts that were known.
     #[cfg(test)]
     pub(super) fn is_forgotten(&self) -> bool {
-        self.web.is_empty()
+        self.web.is_empty() && self.units.is_empty() && self.looks.is_empty()
     }
 
     /// Takes a fact; of one that is known already the one that stands further ahead in its source.
@@ -79,16 +112,28 @@ impl Known {
             if !is_ahead {
                 return;
             }
-            self.web.remove(slot);
+            self.drop_slot(slot);
         }
+        let is_look = looks::is_look(&fact);
         let slot = self.web.insert(fact);
         self.slots.insert(id, slot);
+        if is_look {
+            self.looks.insert(slot);
+        }
+    }
+
+    fn drop_slot(&mut self, slot: Slot) {
+        if let Some(entry) = self.web.remove(slot) {
+            self.units.leave(entry.keys.unit, slot, entry.fact.common().observed_at);
+            self.looks.remove(&slot);
+        }
     }
 
     /// The facts whose identity is another than was told.
     fn changed(&mut self) -> Facts {
         let mut facts = Facts::default();
         for slot in self.web.resolve(&self.settings) {
+            self.settle_unit(slot);
             if let Some(entry) = self.web.get(slot) {
                 facts.put(entry.fact.clone());
             }
@@ -107,7 +152,7 @@ fn place(common: &Common) -> (&str, &str) {
 mod tests {
     use super::*;
     use crate::instant::Instant;
-    use crate::tables::{ExchangeColumns, ExchangeRow};
+    use crate::tables::{CardColumns, CardRow, CardSkillColumns, CardSkillRow, ExchangeColumns, ExchangeRow};
 
     fn call(at: i64, client: &str, trace: &str, position: &str) -> ExchangeRow {
         ExchangeRow {
@@ -128,7 +173,8 @@ mod tests {
     fn add(known: &mut Known, rows: impl IntoIterator<Item = ExchangeRow>) -> Vec<(i64, String)> {
         let mut facts = Facts::default();
         rows.into_iter().for_each(|row| facts.push_exchange(row));
-        let delta = known.add(facts);
+        let Added { delta, late } = known.add(facts);
+        assert!(late.is_empty());
         assert!(delta.removed.is_empty());
         delta.added.exchanges.into_iter().map(|row| (row.common.observed_at.0, row.common.client)).collect()
     }
@@ -150,5 +196,61 @@ mod tests {
         assert_eq!(add(&mut known, [call(1, "c", "", "7")]), []);
         assert_eq!(add(&mut known, [call(1, "c", "", "3")]).len(), 1);
         assert_eq!(known.len(), 1);
+    }
+
+    fn look(at: i64, body: &str, facts: &mut Facts) {
+        let common = Common {
+            observed_at: Instant(at),
+            observer: "client".to_owned(),
+            agent_ref: "http://a.example/".to_owned(),
+            record_id: format!("look {at}"),
+            ..Common::default()
+        };
+        let own = CardColumns { body_sha256: body.to_owned(), http_status: Some(200), ..CardColumns::default() };
+        facts.push_card(CardRow { common: common.clone(), own });
+        let own = CardSkillColumns { body_sha256: body.to_owned(), ..CardSkillColumns::default() };
+        facts.push_card_skill(CardSkillRow { common, own });
+    }
+
+    #[test]
+    fn of_old_looks_the_ends_of_runs_stay_and_of_older_ones_the_last_of_all() {
+        let mut known = Known::default();
+        let mut facts = Facts::default();
+        for (at, body) in (0..).zip(["x", "x", "a", "a", "a", "a", "b", "b", "a", "a", "a", "a"]) {
+            look(at, body, &mut facts);
+        }
+        let left = |known: &Known, all: &Facts, gone: &BTreeSet<String>| -> Vec<i64> {
+            let left = all.cards.iter().filter(|row| !gone.contains(&row.common.fact_id));
+            let left: Vec<i64> = left.map(|row| row.common.observed_at.0).collect();
+            assert_eq!(known.len(), 2 * left.len(), "skills go with their look");
+            left
+        };
+        known.add(facts.clone());
+        let evicted = known.evict(Instant(10), Instant(2));
+        assert_eq!(evicted.looks, 5);
+        let mut gone = evicted.delta.removed;
+        assert_eq!(left(&known, &facts, &gone), [2, 5, 6, 7, 8, 10, 11]);
+        gone.extend(known.evict(Instant(1000), Instant(1000)).delta.removed);
+        assert_eq!(left(&known, &facts, &gone), [11]);
+    }
+
+    #[test]
+    fn a_task_leaves_as_a_whole_and_is_asked_for_once_when_a_late_fact_comes() {
+        let mut known = Known::default();
+        let of_task = |at: i64, task: &str| {
+            let mut row = call(at, "c", "", &at.to_string());
+            row.own.task_id = task.to_owned();
+            let mut facts = Facts::default();
+            facts.push_exchange(row);
+            facts
+        };
+        for (at, task) in [(1, "t1"), (9, "t1"), (2, "t2")] {
+            known.add(of_task(at, task));
+        }
+        let evicted = known.evict(Instant(9), Instant(0));
+        assert_eq!((evicted.delta.removed.len(), evicted.tasks, known.len()), (1, 1, 2));
+        assert_eq!(known.add(of_task(3, "t1")).late, [] as [&str; 0]);
+        assert_eq!(known.add(of_task(4, "t2")).late, ["t2"]);
+        assert_eq!(known.add(of_task(2, "t2")).late, [] as [&str; 0]);
     }
 }

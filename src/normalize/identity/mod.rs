@@ -9,16 +9,20 @@ mod clients;
 mod directory;
 mod entry;
 mod known;
+mod looks;
 mod places;
 mod references;
 mod relation;
+mod retention;
 mod site;
 mod ties;
+mod units;
 mod web;
 
 use std::collections::BTreeMap;
 
-pub use known::Known;
+pub use known::{Added, Known};
+pub use retention::Evicted;
 
 use crate::tables::Facts;
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, LazyLock};
 
 use walkdir::WalkDir;
 
+use super::looks::is_look;
 use super::{IdentitySettings, Known, resolve};
 use crate::decode::record::{Record, Reject, Sink};
 use crate::decode::{self, Limits};
@@ -223,6 +224,22 @@ fn at_once(given: &Facts, settings: &IdentitySettings) -> BTreeMap<String, Fact>
     facts.into_rows().map(|fact| (fact.common().fact_id.clone(), fact)).collect()
 }
 
+/// Facts, looks apart, of the units that are older than an instant altogether.
+fn past(told: &Told, before: Instant) -> BTreeSet<String> {
+    let mut units: BTreeMap<(String, String, String), Vec<(&String, Instant)>> = BTreeMap::new();
+    for (id, fact) in told.0.iter().filter(|(_, fact)| !is_look(fact)) {
+        let common = fact.common();
+        let unit = match (fact.task_id().unwrap_or_default(), common.trace_id.as_str()) {
+            ("", "") => (id.clone(), String::new(), String::new()),
+            ("", trace) => (String::new(), trace.to_owned(), String::new()),
+            (task, _) => (String::new(), common.agent.clone(), format!("task {task}")),
+        };
+        units.entry(unit).or_default().push((id, common.observed_at));
+    }
+    let units = units.into_values().filter(|facts| facts.iter().all(|(_, at)| *at < before));
+    units.flatten().map(|(id, _)| id.clone()).collect()
+}
+
 /// Delivers facts in random order and batches, some twice, and forgets some, looking after each step.
 fn deliver(facts: &Facts, settings: &IdentitySettings, dice: &mut Dice, steps: usize) {
     let mut coming: Vec<Fact> = facts.clone().into_rows().collect();
@@ -240,7 +257,7 @@ fn deliver(facts: &Facts, settings: &IdentitySettings, dice: &mut Dice, steps: u
             batch.put(fact);
         }
         given.append(batch.clone());
-        told.hear(known.add(batch));
+        told.hear(known.add(batch).delta);
         assert_eq!(told.0, at_once(&given, settings));
         if dice.one_in(3) {
             let part = 2 + dice.below(6);
@@ -248,6 +265,16 @@ fn deliver(facts: &Facts, settings: &IdentitySettings, dice: &mut Dice, steps: u
             gone.extend(given.commons().filter(|_| dice.one_in(part)).map(|common| common.fact_id.clone()));
             given.retain(|common| !gone.contains(&common.fact_id));
             told.hear(known.remove(gone.iter().map(String::as_str)));
+            assert_eq!(told.0, at_once(&given, settings));
+        }
+        if dice.one_in(3) {
+            let before = Instant(dice.below(1000) as i64);
+            let past = past(&told, before);
+            let evicted = known.evict(before, Instant(0)).delta;
+            let of_looks = |id: &&String| told.0.get(*id).is_some_and(is_look);
+            assert_eq!(evicted.removed.iter().filter(|id| !of_looks(id)).cloned().collect::<BTreeSet<_>>(), past);
+            given.retain(|common| !evicted.removed.contains(&common.fact_id));
+            told.hear(evicted);
             assert_eq!(told.0, at_once(&given, settings));
         }
         assert_eq!(known.len(), told.0.len());
@@ -280,5 +307,89 @@ fn facts_of_captures_are_known_as_resolved_at_once_whatever_comes_and_goes() {
             }
             deliver(&facts, &IdentitySettings::default(), &mut dice, 8);
         }
+    }
+}
+
+/// What a fleet says of so many tasks, from a number on: calls seen by both ends, three states, one artifact's worth of log.
+fn fleet(from: usize, tasks: usize, facts: &mut Facts) {
+    for n in from..from + tasks {
+        let agent = format!("http://agent-{}.example/a2a", n % 300);
+        let of = |at: usize, observer: &str, reference: &str, record: &str| Common {
+            observed_at: Instant((n * 1000 + at) as i64),
+            observer: observer.to_owned(),
+            agent_ref: reference.to_owned(),
+            client_ref: if observer == "client" { format!("client-{}", n % 50) } else { format!("10.0.0.{}", n % 200) },
+            trace_id: format!("{n:032x}"),
+            span_id: format!("{n:016x}"),
+            record_id: format!("{record}/{n}/{at}"),
+            source: "fleet".to_owned(),
+            position: n.to_string(),
+            ..Common::default()
+        };
+        let service = format!("service:agent-{}", n % 300);
+        for (at, observer, reference) in [(0, "client", &agent), (1, "server", &service)] {
+            let own = ExchangeColumns {
+                operation: "SendMessage".to_owned(),
+                rpc_id: n.to_string(),
+                message_id: format!("m{n}"),
+                task_id: format!("task-{n}"),
+                outcome: "ok".to_owned(),
+                ..ExchangeColumns::default()
+            };
+            let common = Common { call_id: format!("span:{n:016x}"), ..of(at, observer, reference, "span") };
+            facts.push_exchange(ExchangeRow { common, own });
+        }
+        for (at, state) in ["submitted", "working", "completed"].into_iter().enumerate() {
+            let own = TaskEventColumns {
+                task_id: format!("task-{n}"),
+                state: state.to_owned(),
+                ..TaskEventColumns::default()
+            };
+            facts.push_task_event(TaskEventRow { common: of(2 + at, "server", &service, "log"), own });
+        }
+    }
+}
+
+#[test]
+#[ignore = "figures: what 1,000 facts cost among many"]
+fn what_facts_cost_among_many() {
+    let mut known = Known::default();
+    let mut tasks = 0;
+    for many in [20_000, 200_000] {
+        let mut told = 0;
+        while tasks < many {
+            let mut facts = Facts::default();
+            fleet(tasks, 2000, &mut facts);
+            tasks += 2000;
+            told += known.add(facts).delta.added.len();
+        }
+        println!("{} known, {told} told", known.len());
+        let mut facts = Facts::default();
+        fleet(tasks, 200, &mut facts);
+        tasks += 200;
+        let started = std::time::Instant::now();
+        let told = known.add(facts).delta.added.len();
+        println!("add 1,000: {:?}, {told} told", started.elapsed());
+        let mut card = Facts::default();
+        let common = Common {
+            agent_ref: format!("http://agent-{}.example/.well-known/agent-card.json", many % 300),
+            observer: "client".to_owned(),
+            ..Common::default()
+        };
+        let own = CardColumns {
+            origin: "fetch".to_owned(),
+            body_sha256: "b".to_owned(),
+            name: "A".to_owned(),
+            ..CardColumns::default()
+        };
+        card.push_card(CardRow { common, own });
+        let started = std::time::Instant::now();
+        let told = known.add(card).delta.added.len();
+        println!("add a card: {:?}, {told} told", started.elapsed());
+        let started = std::time::Instant::now();
+        let evicted = known.evict(Instant(((tasks - many + 200) * 1000) as i64), Instant(0));
+        println!("evict {}: {:?}", evicted.delta.removed.len(), started.elapsed());
+        let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+        println!("{}", status.lines().find(|line| line.starts_with("VmRSS")).unwrap_or_default());
     }
 }

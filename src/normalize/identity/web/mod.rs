@@ -106,12 +106,6 @@ impl Web {
         self.entries.get_mut(slot as usize)?.as_mut()
     }
 
-    /// All facts, each with its slot.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (Slot, &Entry)> {
-        let numbered = self.entries.iter().enumerate();
-        numbered.filter_map(|(at, entry)| Some((Slot::try_from(at).ok()?, entry.as_ref()?)))
-    }
-
     /// Takes a fact; its identity is resolved by the next [`Web::resolve`].
     pub(super) fn insert(&mut self, fact: Fact) -> Slot {
         let entry = Entry::new(fact, &self.keys);
