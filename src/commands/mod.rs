@@ -6,6 +6,7 @@
 mod analyze;
 mod corpus;
 mod intake;
+mod kept;
 mod progress;
 mod rules;
 
