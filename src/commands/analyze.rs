@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::intake::{Account, Gathering};
+use super::kept::Peeked;
 use super::progress::Progress;
 use super::setup::{engine, identities, key_map, limits, vocabulary};
 use super::{Outcome, configure, page_width, print, say};
@@ -65,6 +66,7 @@ pub(super) fn gather(inputs: &[Input], config: &Config, progress: &Progress) -> 
     let keys = key_map(&config.exchange_keys)?;
     let mut normalizer = Normalizer::new(vocabulary(config)?);
     let mut account = Account::default();
+    let mut kept = Facts::default();
     for input in inputs {
         let name = clean(&input.name);
         progress.doing(format!("reading {name}"));
@@ -75,11 +77,15 @@ pub(super) fn gather(inputs: &[Input], config: &Config, progress: &Progress) -> 
             None => input.open(),
         };
         match opened {
-            Ok(reader) => decode::decode_with(&input.name, reader, &limits, &keys, &mut sink),
+            Ok(reader) => match Peeked::new(reader) {
+                file if file.is_parquet() => kept.append(sink.kept(&input.name, file.facts())),
+                reader => decode::decode_with(&input.name, Box::new(reader), &limits, &keys, &mut sink),
+            },
             Err(refusal) => sink.unreadable(&input.name, &refusal),
         }
     }
     let mut facts = normalizer.finish().facts;
+    facts.append(kept);
     identity::resolve(&mut facts, &identities(config));
     facts.make_set();
     Ok((facts, account))

@@ -14,6 +14,7 @@ use crate::decode::record::{Attributes, Observer, Origin, Position, Record, Reje
 use crate::findings::{Intake, RejectCount, SourceIntake};
 use crate::normalize::Normalizer;
 use crate::receive::ReceiveError;
+use crate::tables::Facts;
 
 /// Takes what `decode` delivers of one source: records go on to the normalizer, everything is counted.
 pub(super) struct Gathering<'a> {
@@ -45,6 +46,24 @@ impl<'a> Gathering<'a> {
 }
 
 impl Gathering<'_> {
+    /// Counts what a file of facts held; its facts pass by the normalizer, which made them.
+    pub(super) fn kept(&mut self, name: &Arc<str>, read: Result<Facts, (RejectReason, String)>) -> Facts {
+        self.recognised(name, "parquet");
+        match read {
+            Ok(facts) => {
+                if let Some(source) = self.account.sources.last_mut() {
+                    source.records += facts.len() as u64;
+                }
+                facts
+            }
+            Err((reason, detail)) => {
+                let origin = Origin { source: name.clone(), position: Position::Byte(0) };
+                self.reject(Reject { origin, reason, detail });
+                Facts::default()
+            }
+        }
+    }
+
     /// Counts the source itself as not understood: it could not be opened.
     pub(super) fn unreadable(&mut self, name: &Arc<str>, refusal: &ReceiveError) {
         let origin = Origin { source: name.clone(), position: Position::Byte(0) };

@@ -7,6 +7,7 @@ mod analyze;
 mod card;
 mod corpus;
 mod intake;
+mod kept;
 mod progress;
 mod query;
 mod rules;

@@ -1,6 +1,6 @@
 //! Tables to Parquet files, for other engines to read.
 //!
-//! In: batches by table. Out: `<table>.parquet` in a folder. Changes nothing in them.
+//! In: batches by table. Out: `<table>.parquet` in a folder, which says of which table it is. Changes nothing in them.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -8,6 +8,8 @@ use std::path::{Path, PathBuf};
 use arrow::array::RecordBatch;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::errors::ParquetError;
+
+use crate::tables::{stamped, stamped_schema};
 
 /// Why tables could not be written.
 #[derive(Debug, thiserror::Error)]
@@ -44,9 +46,9 @@ pub fn export<S: AsRef<str>>(tables: &[(S, RecordBatch)], dir: &Path) -> Result<
         let path = dir.join(format!("{name}.parquet"));
         let file = File::create(&path).map_err(|source| ExportError::Write { path: path.clone(), source })?;
         let write = || {
-            let mut writer = ArrowWriter::try_new(file, first.schema(), None)?;
+            let mut writer = ArrowWriter::try_new(file, stamped_schema(name, first.schema_ref()), None)?;
             for (_, batch) in tables[index..].iter().filter(|(other, _)| other.as_ref() == name) {
-                writer.write(batch)?;
+                writer.write(&stamped(name, batch))?;
             }
             writer.close()
         };
@@ -81,7 +83,7 @@ mod tests {
             let file = File::open(dir.path().join(format!("new/{name}.parquet"))).unwrap();
             let batches: Vec<_> = ParquetRecordBatchReader::try_new(file, 100).unwrap().map(Result::unwrap).collect();
             match name {
-                "cards" => assert_eq!(batches, std::slice::from_ref(&cards)),
+                "cards" => assert_eq!(batches, [stamped("cards", &cards)]),
                 _ => assert!(batches.is_empty(), "{name} {schema}"),
             }
         }

@@ -1,0 +1,170 @@
+//! The store under a disk that fails: nothing acknowledged is lost, nothing is there twice, nothing ends the program.
+//!
+//! `MORE=20 cargo test --test store` tries that many times more.
+
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::panic, reason = "a test")]
+
+#[path = "store/faulty.rs"]
+mod faulty;
+#[path = "store/script.rs"]
+mod script;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use a2a_drift::instant::Instant;
+use a2a_drift::store::{Entry, Store};
+
+use faulty::{Fault, FaultyDisk, next};
+use script::{FOLDER, Model, fact, ids, open};
+
+const STEPS: u64 = 17;
+
+/// How many times more than usual.
+fn more() -> u64 {
+    std::env::var("MORE").ok().and_then(|more| more.parse().ok()).unwrap_or(1)
+}
+
+/// Operations of the script on a sound disk.
+fn operations(seed: u64) -> u64 {
+    let disk = FaultyDisk::default();
+    let mut model = Model::new(seed);
+    model.run(&disk, STEPS);
+    assert_eq!(model.refused, 0);
+    disk.operations()
+}
+
+/// Runs the script with a fault, then opens what is left, and once more after a loss of power.
+fn run(seed: u64, at: u64, fault: Fault, power: bool) -> u64 {
+    let disk = FaultyDisk::failing(at, fault);
+    let mut model = Model::new(seed);
+    model.run(&disk, STEPS);
+    if power {
+        disk.lose_power()
+    } else {
+        disk.restart()
+    }
+    let (store, recovered) = open(&disk).unwrap();
+    model.check(&store, &recovered);
+    let told = ids(&recovered.facts);
+    drop(store);
+
+    disk.lose_power();
+    let (store, recovered) = open(&disk).unwrap();
+    model.check(&store, &recovered);
+    assert!(told.is_subset(&ids(&recovered.facts)), "what was told after a restart is gone");
+    model.send_again_and_count(&disk, store);
+    model.refused
+}
+
+fn every_operation(fault: Fault, power: bool) -> u64 {
+    let mut refused = 0;
+    for seed in 0..more() {
+        let all = operations(seed);
+        println!("{all} operations");
+        refused += (1..=all).map(|at| run(seed, at, fault, power)).sum::<u64>();
+    }
+    refused
+}
+
+#[test]
+fn a_loss_of_power_at_any_operation_loses_nothing_acknowledged() {
+    every_operation(Fault::Crash, true);
+}
+
+#[test]
+fn a_killed_process_at_any_operation_loses_nothing_acknowledged() {
+    every_operation(Fault::Crash, false);
+}
+
+#[test]
+fn an_error_of_any_operation_is_a_refusal_and_loses_nothing_acknowledged() {
+    assert!(every_operation(Fault::Error, true) > 20);
+}
+
+#[test]
+fn a_write_cut_short_is_a_refusal_and_loses_nothing_acknowledged() {
+    assert!(every_operation(Fault::Short, true) > 20);
+}
+
+#[test]
+fn a_full_disk_is_a_refusal_until_there_is_space_again() {
+    assert!(every_operation(Fault::Full, true) > 20);
+}
+
+/// A log of a few commits, and after each how long its segment was.
+fn log(commits: u64) -> (BTreeMap<PathBuf, Vec<u8>>, Vec<(PathBuf, usize)>) {
+    let disk = FaultyDisk::default();
+    let (mut store, _) = open(&disk).unwrap();
+    let mut ends = Vec::new();
+    for number in 0..commits {
+        store.append(&Entry::Facts(&fact(number)), Instant(0)).unwrap();
+        store.commit(Instant(0)).unwrap();
+        let (path, bytes) = disk.files().pop_last().unwrap();
+        ends.push((path, bytes.len()));
+    }
+    (disk.files(), ends)
+}
+
+/// Opens damaged files; the facts are those of the commits that lie before the damage of their segment.
+fn opens_with(files: &BTreeMap<PathBuf, Vec<u8>>, expected: impl Fn(u64) -> bool, commits: u64, what: &str) -> usize {
+    let disk = FaultyDisk::with(files.clone());
+    let (store, recovered) = open(&disk).unwrap_or_else(|error| panic!("{what}: {error:?}"));
+    let expected: std::collections::BTreeSet<String> =
+        (0..commits).filter(|number| expected(*number)).flat_map(|number| ids(&fact(number))).collect();
+    assert_eq!(ids(&recovered.facts), expected, "{what}");
+    assert_eq!(ids(&store.load(Instant(0)..Instant(i64::MAX)).unwrap()), expected, "{what}");
+    let bytes = |files: &BTreeMap<PathBuf, Vec<u8>>| files.values().map(Vec::len).sum::<usize>();
+    let kept = bytes(&disk.files());
+    assert!(kept + 24 >= bytes(files), "{what}: all but a header is kept, aside if need be");
+    drop(store);
+    let (_, again) = open(&disk).unwrap();
+    assert_eq!((again.damage.len(), ids(&again.facts)), (0, expected), "{what}: it is cut off");
+    recovered.damage.len()
+}
+
+#[test]
+fn a_log_cut_at_any_byte_is_read_up_to_there() {
+    const COMMITS: u64 = 12;
+    let (files, ends) = log(COMMITS);
+    let (last, bytes) = files.last_key_value().unwrap();
+    assert!(files.len() > 2 && ends.iter().filter(|(path, _)| path == last).count() > 1);
+    for cut in 0..bytes.len() {
+        let mut files = files.clone();
+        files.insert(last.clone(), bytes[..cut].to_vec());
+        let expected = |number: u64| ends[number as usize].0 != *last || ends[number as usize].1 <= cut;
+        opens_with(&files, expected, COMMITS, &format!("cut at {cut}"));
+    }
+}
+
+#[test]
+fn a_flipped_bit_costs_the_rest_of_its_segment_and_nothing_else() {
+    const COMMITS: u64 = 12;
+    let (files, ends) = log(COMMITS);
+    let segments: Vec<(&PathBuf, &Vec<u8>)> = files.iter().filter(|(_, bytes)| !bytes.is_empty()).collect();
+    let mut random = 1;
+    for _ in 0..1_000 * more() {
+        let (path, bytes) = segments[(next(&mut random) % segments.len() as u64) as usize];
+        let at = (next(&mut random) % bytes.len() as u64) as usize;
+        let mut damaged = files.clone();
+        damaged.get_mut(path).unwrap()[at] ^= 1 << (next(&mut random) % 8);
+        // The header is 24 bytes.
+        let expected = |number: u64| {
+            let (segment, end) = &ends[number as usize];
+            segment != path || (*end <= at && at >= 24)
+        };
+        let count = opens_with(&damaged, expected, COMMITS, &format!("{} at {at}", path.display()));
+        assert_eq!(count, 1);
+    }
+}
+
+#[test]
+fn two_processes_do_not_share_a_folder() {
+    let dir = tempfile::tempdir().unwrap();
+    let (store, _) = Store::open(dir.path(), script::settings()).unwrap();
+    let error = Store::open(dir.path(), script::settings()).unwrap_err();
+    assert!(error.to_string().contains("another process"), "{error}");
+    drop(store);
+    Store::open(dir.path(), script::settings()).unwrap();
+    assert!(Path::new(FOLDER).is_absolute());
+}
