@@ -25,8 +25,8 @@ mod shown;
 pub mod snapshot;
 mod tasks;
 
-pub use kept::{MOST_AGENTS, Measures};
 pub use family::{Exemplar, Family, Histogram, Kind, Series, Value};
+pub use kept::{MOST_AGENTS, Measures};
 pub use snapshot::{OTHER, Snapshot, UNKNOWN};
 
 #[cfg(test)]

@@ -121,7 +121,7 @@ impl Intake {
             return;
         }
         let watch = Stopwatch::now();
-        let _span = self.span(&group).entered();
+        let _span = Self::span(&group).entered();
         let read: Vec<Read> = group.into_iter().map(|work| self.read(work)).collect();
         let mut taken = self.normalizer.take(now);
         taken.facts.commons_mut().for_each(|common| common.received_at = common.received_at.or(Some(now)));
@@ -137,7 +137,7 @@ impl Intake {
     }
 
     /// A span of the program's own, unless what came is the program's own telemetry.
-    fn span(&self, group: &[Work]) -> tracing::Span {
+    fn span(group: &[Work]) -> tracing::Span {
         let own = telemetry::instance_id().as_bytes();
         let is_own = |work: &Work| match work {
             Work::Request(delivery) => memchr::memmem::find(&delivery.body, own).is_some(),

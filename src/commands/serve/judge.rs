@@ -23,6 +23,7 @@ use crate::findings::track::Changes;
 use crate::findings::{Finding, RuleCoverage, Tracker};
 use crate::instant::Instant;
 use crate::live::{Keyed, LiveError};
+use crate::measures::{self, Measures};
 use crate::normalize::identity::Known;
 use crate::publish::alertmanager::Alerts;
 use crate::publish::prometheus::{Exporter, Look};
@@ -43,6 +44,7 @@ pub(super) struct Judge {
     /// Facts of before the start, until they are judged.
     pub(super) stored: Option<Facts>,
     pub(super) board: Board,
+    pub(super) measures: Measures,
     pub(super) snapshot: Arc<ArcSwap<Snapshot>>,
     pub(super) retention: Retention,
     pub(super) tracker: Tracker,
@@ -113,7 +115,9 @@ impl Judge {
         for News { came, went } in news {
             self.arrivals.note(came.commons());
             let new = came.len() as u64;
-            delta.then(self.known.add(came));
+            let added = self.known.add(came);
+            delta.then(added.delta);
+            self.late.extend(added.late);
             delta.then(self.known.remove(went.iter().map(String::as_str)));
             self.instruments.facts.add(new, &[]);
         }
@@ -158,6 +162,7 @@ impl Judge {
             return Ok(());
         }
         self.board.add(delta);
+        self.measures.apply(delta);
         self.coverage.add(&self.engine, &delta.added)?;
         let tick = self.keyed.apply(delta).await?;
         for failure in &tick.failures {
@@ -171,21 +176,22 @@ impl Judge {
     fn show(&mut self, now: Instant) {
         let firing = self.keyed.findings(&AsOf::Fixed(now));
         let changes = self.tracker.look(&firing, now, |finding| self.arrivals.newest(finding));
-        self.log(&changes);
+        Self::log(&changes);
         let active = active::group(self.tracker.open(), self.most_agents);
         let look =
             Look { tracker: &self.tracker, active: &active, changes: &changes, coverage: &self.coverage.rules, now };
-        self.exporter.publish(look, Vec::new());
+        let fleet = self.measures.snapshot();
+        let open = open_tasks(&fleet);
+        self.exporter.publish(look, fleet.into_families());
         self.alerts.publish(&active);
-        self.snapshot.store(Arc::new(Snapshot::new(now, firing, self.board.agents(&BTreeMap::new()))));
-        if !(changes.opened.is_empty() && changes.changed.is_empty() && changes.ended.is_empty()) {
-            if let Err(error) = state::write(&self.state, &self.tracker.state()) {
-                tracing::error!(%error, "what is open cannot be remembered");
-            }
+        self.snapshot.store(Arc::new(Snapshot::new(now, firing, self.board.agents(&open))));
+        let is_new = !(changes.opened.is_empty() && changes.changed.is_empty() && changes.ended.is_empty());
+        if is_new && let Err(error) = state::write(&self.state, &self.tracker.state()) {
+            tracing::error!(%error, "what is open cannot be remembered");
         }
     }
 
-    fn log(&self, changes: &Changes) {
+    fn log(changes: &Changes) {
         for opened in &changes.opened {
             let open = &opened.open;
             tracing::warn!(
@@ -197,6 +203,17 @@ impl Judge {
             tracing::info!(rule = %ended.rule, agent = %ended.agent, id = %ended.id, "finding ended");
         }
     }
+}
+
+/// Open tasks by agent.
+fn open_tasks(fleet: &measures::Snapshot) -> BTreeMap<String, u64> {
+    let families = fleet.families.iter().filter(|family| family.name == "a2a_tasks_open");
+    let series = families.flat_map(|family| &family.series);
+    let open = series.filter_map(|series| match series.value {
+        measures::snapshot::Value::Level(level) => Some((series.labels.first()?.clone(), level as u64)),
+        _ => None,
+    });
+    open.collect()
 }
 
 /// Which rules could have fired so far.

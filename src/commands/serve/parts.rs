@@ -32,6 +32,7 @@ use crate::findings::active;
 use crate::findings::track::{Counted, State};
 use crate::instant::Instant;
 use crate::live::Keyed;
+use crate::measures::Measures;
 use crate::normalize::identity::Known;
 use crate::normalize::open::{OpenNormalizer, Piece};
 use crate::publish::alertmanager::{self, Alerts};
@@ -74,7 +75,7 @@ impl Service {
         stop: CancellationToken,
     ) -> anyhow::Result<Self> {
         let serve = config.serve.clone();
-        let exporter = Arc::new(Exporter::new(&[])?);
+        let exporter = Arc::new(Exporter::new(&Measures::default().snapshot().into_families())?);
         let readiness = Arc::new(Readiness::starting(&[INTAKE, JUDGE]));
         let snapshot = Arc::new(ArcSwap::from_pointee(Snapshot::default()));
         let (reload, reloads) = mpsc::channel(4);
@@ -235,6 +236,7 @@ fn judge(
         tracker,
         arrivals: Arrivals::default(),
         board: Board::default(),
+        measures: Measures::new(most_agents),
         exporter: Arc::clone(exporter),
         snapshot: Arc::clone(snapshot),
         instruments: Instruments::new(),
