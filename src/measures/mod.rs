@@ -1,7 +1,8 @@
-//! The fleet in numbers: counters, gauges and histograms made of facts.
+//! What is told of the fleet beside findings: counts, states, cards.
 //!
-//! In: facts. Out: a [`Family`] for each metric, as plain data. Knows no format in which they are published.
+//! In: facts. Out: plain data, metrics as a [`Family`] each. Judges nothing, and knows no format in which it is published.
 
+pub mod cards;
 mod snapshot;
 
 pub use snapshot::{Exemplar, Family, Histogram, Kind, Series, Value};

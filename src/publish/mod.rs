@@ -6,9 +6,13 @@
 pub mod alertmanager;
 pub mod diagnosis;
 pub mod json;
+pub mod junit;
+pub mod markdown;
 pub mod prometheus;
+pub mod rows;
 #[cfg(test)]
 mod samples;
+pub mod sarif;
 pub mod table;
 mod words;
 
