@@ -7,9 +7,10 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use a2a_drift::api::{Agent, Api, Card, Limits, Readiness, Reload, Skill, Snapshot, Token, serve};
-use a2a_drift::findings::{Confidence, Finding, Generation, Report, Severity};
+use a2a_drift::api::{Agent, Api, Limits, Readiness, Reload, Snapshot, Token, serve};
+use a2a_drift::findings::{Confidence, Finding, Report, Severity};
 use a2a_drift::instant::Instant;
+use a2a_drift::measures::cards::{Card, Shown, Skill};
 use a2a_drift::publish::prometheus::Exporter;
 use a2a_drift::publish::{alertmanager, json};
 use arc_swap::ArcSwap;
@@ -63,33 +64,25 @@ fn texts(texts: &[&str]) -> BTreeSet<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
 
-fn card(version: &str, from: i64, skills: &[(&str, &[&str])]) -> Card {
-    let generation = Generation {
-        agent: "host:8080/a".into(),
-        version: version.into(),
-        contract_sha256: format!("contract-{version}"),
-        valid_from: at(from),
-        valid_to: None,
-    };
+fn card(version: &str, from: i64, skills: &[(&str, &[&str])]) -> Shown {
     let skill = |modes: &[&str]| Skill { output_modes: texts(modes), ..Skill::default() };
-    Card {
-        generation,
+    let card = Card {
+        version: version.into(),
         fingerprint: format!("fingerprint-{version}"),
         name: "Planner".into(),
-        protocol_versions: texts(&["1.0"]),
-        endpoints: texts(&["http://host:8080/a/v1"]),
-        streaming: Some(version == "1.0"),
-        push_notifications: None,
-        security_schemes: BTreeSet::new(),
-        signature_kids: BTreeSet::new(),
+        endpoints: [("http://host:8080/a/v1".to_owned(), "JSONRPC".to_owned())].into(),
+        streaming: version == "1.0",
         skills: skills.iter().map(|(id, modes)| ((*id).to_owned(), skill(modes))).collect(),
-    }
+        ..Card::default()
+    };
+    Shown { card, extended: false, first_seen: at(from), last_seen: at(from + 9), looks: 2 }
 }
 
 fn snapshot(findings: Vec<Finding>) -> Snapshot {
     let cards = vec![
-        card("1.1", 50, &[("plan", &["text/plain"]), ("book", &["text/plain"])]),
         card("1.0", 0, &[("plan", &["application/json", "text/plain"]), ("pay", &["text/plain"])]),
+        card("1.1", 50, &[("plan", &["text/plain"]), ("book", &["text/plain"])]),
+        Shown { extended: true, ..card("2.0", 55, &[]) },
     ];
     let agent = Agent { open_tasks: 3, last_seen: Some(at(60)), cards };
     Snapshot::new(at(100), findings, [("host:8080/a".to_owned(), agent)].into())
@@ -294,20 +287,21 @@ async fn cards_show_their_generations_and_what_changed_from_each_to_the_next() {
     assert_eq!(cards, server.json("/api/v1/cards/host%3A8080%2Fa").await);
     let generations = cards["generations"].as_array().unwrap();
     let versions: Vec<&Value> = generations.iter().map(|generation| &generation["version"]).collect();
-    assert_eq!(versions, ["1.0", "1.1"]);
-    assert_eq!(generations[0]["diff"], Value::Null);
+    assert_eq!(versions, ["1.0", "1.1", "2.0"]);
+    // Neither the first nor the extended card has one before it.
+    assert_eq!([&generations[0]["changes"], &generations[2]["changes"]], [&Value::Null; 2]);
     assert_eq!(
-        generations[1]["diff"],
-        json!({
-            "version": {"from": "1.0", "to": "1.1"},
-            "streaming": {"from": true, "to": false},
-            "skills": {
-                "added": ["book"],
-                "removed": ["pay"],
-                "changed": {"plan": {"output_modes": {"added": [], "removed": ["application/json"]}}},
-            },
-        })
+        generations[1]["changes"],
+        json!([
+            {"part": "skills", "says": "skill pay is gone"},
+            {"part": "skills", "says": "skill book is new"},
+            {"part": "modes", "says": "skill plan gives text/plain; before: application/json, text/plain"},
+            {"part": "capabilities", "says": "streaming is no longer offered"},
+            {"part": "identity", "says": "version 1.1; before: 1.0"},
+        ])
     );
+    assert_eq!(generations[1]["endpoints"], json!([{"url": "http://host:8080/a/v1", "binding": "JSONRPC"}]));
+    assert_eq!([&generations[2]["extended"], &generations[2]["looks"]], [&json!(true), &json!(2)]);
     assert_eq!(generations[1]["skills"]["plan"]["output_modes"], json!(["text/plain"]));
     assert_eq!(server.json("/api/v1/cards/other:1").await["generations"], json!([]));
 }
