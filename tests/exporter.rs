@@ -21,6 +21,8 @@ const OPEN_METRICS: &str = "application/openmetrics-text;version=1.0.0;q=0.6,tex
 const TRACE: &str = "0af7651916cd43dd8448eb211c80319c";
 /// A name as a peer might choose it to break out of its quotes.
 const HOSTILE: &str = "a\"} 9\n# EOF\\n\u{1b}[31m ä\\";
+/// The same as it is shown: what a terminal would act on is written out.
+const HOSTILE_SHOWN: &str = "a\"} 9\n# EOF\\n\\u{1b}[31m ä\\";
 
 /// Reads an exposition and prints its samples as JSON: family, type, unit, name, labels, value and exemplar of each.
 const PARSE: &str = r#"
@@ -270,7 +272,8 @@ fn both_formats_say_the_same_to_parsers_that_are_not_ours() {
     assert_eq!(in_text, in_open_metrics);
     assert_eq!(text.iter().filter(of_process).count(), 7);
 
-    let hostile = sample(&open_metrics, "a2a_tasks_open", &[("agent", HOSTILE)]);
+    let hostile = sample(&open_metrics, "a2a_tasks_open", &[("agent", HOSTILE_SHOWN)]);
+    assert!(!run.exporter.render(OPEN_METRICS).unwrap().text.contains('\u{1b}'));
     assert_eq!(hostile.value.to_bits(), 2.5f64.to_bits());
     assert_eq!(sample(&text, "a2a_drift_received_total", &[("receiver", "otlp-grpc")]).value, 12.0);
     assert_eq!(sample(&text, "a2a_task_duration_seconds_bucket", &[("agent", "a"), ("le", "60")]).value, 3.0);

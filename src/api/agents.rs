@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::problem::Problem;
 use super::query::Query;
-use super::snapshot::{Agent, Card, Snapshot};
+use super::snapshot::{Agent, Snapshot};
 use super::{Api, answer};
 use crate::findings::Severity;
 use crate::instant::Instant;
@@ -79,11 +79,11 @@ impl<'a> AgentOut<'a> {
                 warning: count(Severity::Warning),
                 info: count(Severity::Info),
             },
-            card: agent.cards.last().map(|card: &Card| CardOut {
-                version: &card.generation.version,
-                fingerprint: &card.fingerprint,
-                since: card.generation.valid_from.to_rfc3339(),
-                generations: agent.cards.len(),
+            card: agent.cards.iter().rfind(|shown| !shown.extended).map(|shown| CardOut {
+                version: &shown.card.version,
+                fingerprint: &shown.card.fingerprint,
+                since: shown.first_seen.to_rfc3339(),
+                generations: agent.cards.iter().filter(|shown| !shown.extended).count(),
             }),
         }
     }

@@ -1,6 +1,7 @@
 //! `GET /api/v1/cards/{agent}`: the generations of an agent's card, and what changed from each to the next.
 //!
-//! In: the snapshot. Out: generations, oldest first. Says what differs, not whether it matters: that is the rules' business.
+//! In: the snapshot. Out: generations, oldest first; those of the extended card after those of the public one. Says what
+//! differs, not whether it matters: that is the rules' business.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,12 +9,10 @@ use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
 
 use super::problem::Problem;
-use super::snapshot::{Card, Skill};
 use super::{Api, answer};
-use crate::instant::Instant;
+use crate::measures::cards::{Change, Shown, Skill, changes};
 
 #[derive(Serialize)]
 struct Cards<'a> {
@@ -23,27 +22,43 @@ struct Cards<'a> {
 
 #[derive(Serialize)]
 struct GenerationOut<'a> {
-    version: &'a str,
-    contract_sha256: &'a str,
-    fingerprint: &'a str,
-    valid_from: String,
-    valid_to: Option<String>,
+    extended: bool,
+    first_seen: String,
+    last_seen: String,
+    looks: usize,
     name: &'a str,
+    version: &'a str,
+    dialect: &'a str,
+    fingerprint: &'a str,
+    contract_sha256: &'a str,
+    body_sha256: &'a str,
     protocol_versions: &'a BTreeSet<String>,
-    endpoints: &'a BTreeSet<String>,
-    streaming: Option<bool>,
-    push_notifications: Option<bool>,
+    endpoints: Vec<EndpointOut<'a>>,
+    streaming: bool,
+    push_notifications: bool,
     security_schemes: &'a BTreeSet<String>,
     signature_kids: &'a BTreeSet<String>,
     skills: BTreeMap<&'a str, SkillOut<'a>>,
-    /// What is other than in the generation before; null for the first.
-    diff: Option<Map<String, Value>>,
+    /// What is other than in the generation before, what clients rely on first; null for the first.
+    changes: Option<Vec<ChangeOut>>,
+}
+
+#[derive(Serialize)]
+struct EndpointOut<'a> {
+    url: &'a str,
+    binding: &'a str,
 }
 
 #[derive(Serialize)]
 struct SkillOut<'a> {
     input_modes: &'a BTreeSet<String>,
     output_modes: &'a BTreeSet<String>,
+}
+
+#[derive(Serialize)]
+struct ChangeOut {
+    part: &'static str,
+    says: String,
 }
 
 /// The agent is all that follows, slashes included, since its identity may have a path.
@@ -53,78 +68,36 @@ pub(super) async fn of_agent(State(api): State<Api>, Path(agent): Path<String>) 
         return Err(Problem::not_found("no agent has this identity; /api/v1/agents lists them"));
     };
     let before = std::iter::once(None).chain(known.cards.iter().map(Some));
-    let generations = known.cards.iter().zip(before).map(|(card, before)| GenerationOut::of(card, before)).collect();
+    let generations = known.cards.iter().zip(before).map(|(shown, before)| GenerationOut::of(shown, before)).collect();
     Ok(answer(StatusCode::OK, &Cards { agent: &agent, generations }))
 }
 
 impl<'a> GenerationOut<'a> {
-    fn of(card: &'a Card, before: Option<&Card>) -> Self {
+    fn of(shown: &'a Shown, before: Option<&Shown>) -> Self {
+        let Shown { card, extended, first_seen, last_seen, looks } = shown;
+        // A public card and an extended one are meant to differ.
+        let before = before.filter(|before| before.extended == *extended);
+        let change = |change: Change| ChangeOut { part: change.part.as_str(), says: change.says };
         let skill = |skill: &'a Skill| SkillOut { input_modes: &skill.input_modes, output_modes: &skill.output_modes };
         Self {
-            version: &card.generation.version,
-            contract_sha256: &card.generation.contract_sha256,
-            fingerprint: &card.fingerprint,
-            valid_from: card.generation.valid_from.to_rfc3339(),
-            valid_to: card.generation.valid_to.map(Instant::to_rfc3339),
+            extended: *extended,
+            first_seen: first_seen.to_rfc3339(),
+            last_seen: last_seen.to_rfc3339(),
+            looks: *looks,
             name: &card.name,
+            version: &card.version,
+            dialect: &card.dialect,
+            fingerprint: &card.fingerprint,
+            contract_sha256: &card.contract_sha256,
+            body_sha256: &card.body_sha256,
             protocol_versions: &card.protocol_versions,
-            endpoints: &card.endpoints,
+            endpoints: card.endpoints.iter().map(|(url, binding)| EndpointOut { url, binding }).collect(),
             streaming: card.streaming,
             push_notifications: card.push_notifications,
             security_schemes: &card.security_schemes,
             signature_kids: &card.signature_kids,
             skills: card.skills.iter().map(|(id, of_id)| (id.as_str(), skill(of_id))).collect(),
-            diff: before.map(|before| diff(before, card)),
+            changes: before.map(|before| changes(&before.card, card).into_iter().map(change).collect()),
         }
     }
-}
-
-/// What differs: `from` and `to` of what has one value, `added` and `removed` of what has many. What is equal is left out.
-fn diff(before: &Card, after: &Card) -> Map<String, Value> {
-    let sets = [
-        ("protocol_versions", &before.protocol_versions, &after.protocol_versions),
-        ("endpoints", &before.endpoints, &after.endpoints),
-        ("security_schemes", &before.security_schemes, &after.security_schemes),
-        ("signature_kids", &before.signature_kids, &after.signature_kids),
-    ];
-    let values = [
-        ("version", value(&before.generation.version, &after.generation.version)),
-        ("name", value(&before.name, &after.name)),
-        ("streaming", value(before.streaming, after.streaming)),
-        ("push_notifications", value(before.push_notifications, after.push_notifications)),
-        ("skills", skills(&before.skills, &after.skills)),
-    ];
-    let sets = sets.into_iter().map(|(name, before, after)| (name, set(before, after)));
-    let changed = values.into_iter().chain(sets).filter_map(|(name, change)| Some((name.to_owned(), change?)));
-    changed.collect()
-}
-
-fn value<T: PartialEq + Serialize>(before: T, after: T) -> Option<Value> {
-    (before != after).then(|| json!({"from": before, "to": after}))
-}
-
-fn set(before: &BTreeSet<String>, after: &BTreeSet<String>) -> Option<Value> {
-    let added: Vec<_> = after.difference(before).collect();
-    let removed: Vec<_> = before.difference(after).collect();
-    (before != after).then(|| json!({"added": added, "removed": removed}))
-}
-
-fn skills(before: &BTreeMap<String, Skill>, after: &BTreeMap<String, Skill>) -> Option<Value> {
-    let added: Vec<_> = after.keys().filter(|id| !before.contains_key(*id)).collect();
-    let removed: Vec<_> = before.keys().filter(|id| !after.contains_key(*id)).collect();
-    let in_both = after.iter().filter_map(|(id, skill)| Some((id, before.get(id)?, skill)));
-    let changed: Map<String, Value> =
-        in_both.filter_map(|(id, before, after)| Some((id.clone(), redefined(before, after)?))).collect();
-    (before != after).then(|| json!({"added": added, "removed": removed, "changed": changed}))
-}
-
-fn redefined(before: &Skill, after: &Skill) -> Option<Value> {
-    let changes = [
-        ("input_modes", set(&before.input_modes, &after.input_modes)),
-        ("output_modes", set(&before.output_modes, &after.output_modes)),
-        ("security_sha256", value(&before.security_sha256, &after.security_sha256)),
-    ];
-    let changes: Map<String, Value> =
-        changes.into_iter().filter_map(|(name, change)| Some((name.to_owned(), change?))).collect();
-    (!changes.is_empty()).then_some(Value::Object(changes))
 }

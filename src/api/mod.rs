@@ -33,7 +33,7 @@ pub use self::guard::Token;
 pub use self::health::Readiness;
 pub use self::reload::Reload;
 pub use self::serve::{Limits, serve};
-pub use self::snapshot::{Agent, Card, Skill, Snapshot};
+pub use self::snapshot::{Agent, Snapshot};
 
 /// What the service shows and takes over HTTP.
 #[derive(Clone)]

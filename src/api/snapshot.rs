@@ -2,11 +2,12 @@
 //!
 //! In: findings, agents and cards, as the service gathers them. Out: the same, in the order in which they are shown.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 
 use crate::findings::incident::reading_order;
-use crate::findings::{Finding, Generation, Severity};
+use crate::findings::{Finding, Severity};
 use crate::instant::Instant;
+use crate::measures::cards::Shown;
 
 /// What is known at one instant. It is never changed, only replaced.
 #[derive(Debug, Default)]
@@ -24,50 +25,14 @@ pub struct Snapshot {
 }
 
 /// An agent.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Agent {
     /// Tasks that were seen and have not ended.
     pub open_tasks: u64,
     /// Event time of the newest fact about it.
     pub last_seen: Option<Instant>,
-    /// Generations of its card, in any order.
-    pub cards: Vec<Card>,
-}
-
-/// One generation of an agent's card, with what the card says.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Card {
-    /// Which, from when, until when.
-    pub generation: Generation,
-    /// Skill fingerprint of the card as served.
-    pub fingerprint: String,
-    /// Name of the agent.
-    pub name: String,
-    /// Versions of the protocol.
-    pub protocol_versions: BTreeSet<String>,
-    /// Interface urls.
-    pub endpoints: BTreeSet<String>,
-    /// Whether it streams, if it says so.
-    pub streaming: Option<bool>,
-    /// Whether it pushes, if it says so.
-    pub push_notifications: Option<bool>,
-    /// Names of security schemes.
-    pub security_schemes: BTreeSet<String>,
-    /// Ids of the keys that signed it.
-    pub signature_kids: BTreeSet<String>,
-    /// Skills by id.
-    pub skills: BTreeMap<String, Skill>,
-}
-
-/// A skill of a card.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Skill {
-    /// Effective input modes.
-    pub input_modes: BTreeSet<String>,
-    /// Effective output modes.
-    pub output_modes: BTreeSet<String>,
-    /// Hash of what it demands of callers; `''` when nothing.
-    pub security_sha256: String,
+    /// The cards that it showed, as `measures` orders them.
+    pub cards: Vec<Shown>,
 }
 
 impl Snapshot {
@@ -79,9 +44,6 @@ impl Snapshot {
         for finding in findings.iter().filter(|finding| !finding.agent.is_empty()) {
             *counts.entry((finding.agent.clone(), finding.severity)).or_default() += 1;
             agents.entry(finding.agent.clone()).or_default();
-        }
-        for agent in agents.values_mut() {
-            agent.cards.sort_by_key(|card| card.generation.valid_from);
         }
         Self { as_of: Some(as_of), findings, by_id, agents, counts }
     }

@@ -10,6 +10,7 @@ use prometheus::core::{Collector, Desc};
 use prometheus::proto::{self, LabelPair, Metric, MetricFamily, MetricType};
 
 use crate::measures::{Family, Histogram, Kind, Series, Value};
+use crate::publish::words::clean_lines;
 
 /// Families that are replaced as a whole.
 pub(super) type Shared = Arc<ArcSwap<Vec<Family>>>;
@@ -78,10 +79,11 @@ fn metric_of(kind: Kind, series: &Series) -> Option<Metric> {
     Some(metric)
 }
 
+/// A label. Its value may be a name that a peer chose, and people read metrics on terminals.
 fn label(name: &str, value: &str) -> LabelPair {
     let mut label = LabelPair::default();
     label.set_name(name.to_owned());
-    label.set_value(value.to_owned());
+    label.set_value(clean_lines(value).into_owned());
     label
 }
 

@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use prometheus::proto::LabelPair;
 
 use crate::measures::{Exemplar, Family};
+use crate::publish::words::clean_lines;
 
 /// Exemplars by series.
 #[derive(Debug, Clone, Default)]
@@ -20,7 +21,9 @@ impl Exemplars {
         let mut exemplars = Self::default();
         for family in families {
             for series in &family.series {
-                let labels = series.labels.iter().map(|(name, value)| (*name, value.as_str()));
+                // As the collector shows them.
+                let labels: Vec<_> = series.labels.iter().map(|(name, value)| (*name, clean_lines(value))).collect();
+                let labels = labels.iter().map(|(name, value)| (*name, value.as_ref()));
                 exemplars.extend(key(family.name, labels), series.exemplar.iter().cloned());
             }
         }
