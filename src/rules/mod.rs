@@ -5,6 +5,7 @@
 mod problem;
 mod source;
 
+mod alerting;
 mod header;
 mod params;
 mod template;
@@ -36,6 +37,7 @@ mod rows;
 
 pub mod render;
 
+pub use alerting::{Alerting, Span};
 pub use as_of::{AsOf, select};
 pub use check::check;
 pub use corpus::{Corpus, CorpusError, Rule, View};
