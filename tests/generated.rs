@@ -7,6 +7,8 @@ use std::path::Path;
 
 use a2a_drift::rules::{Corpus, render};
 
+#[path = "support/grafana/mod.rs"]
+mod grafana;
 #[path = "support/promtool.rs"]
 mod promtool;
 
@@ -50,4 +52,11 @@ fn the_table_in_the_readme_is_made_of_the_rules() {
 fn the_alerts_and_their_tests_are_made_of_the_rules() {
     is_fresh("dashboards/prometheus/alerts.yaml", &render::alerts(&corpus(), ""));
     is_fresh("dashboards/prometheus/alerts_test.yaml", &promtool::alerts_test(&corpus()));
+}
+
+#[test]
+fn the_dashboards_are_as_the_tests_make_them() {
+    for (name, made) in grafana::dashboards() {
+        is_fresh(&format!("dashboards/grafana/{name}.json"), &made);
+    }
 }

@@ -73,8 +73,7 @@ fn fired(rule: &Rule) -> Value {
 }
 
 fn series(id: &str, rule: &Rule, instance: &str) -> String {
-    let (category, severity, suspect) =
-        (&rule.category, rule.header.severity.as_str(), rule.header.suspect.as_str());
+    let (category, severity, suspect) = (&rule.category, rule.header.severity.as_str(), rule.header.suspect.as_str());
     format!(
         "a2a_drift_active_findings{{job=\"a2a-drift\",instance=\"{instance}\",rule=\"{id}\",category=\"{category}\",\
          severity=\"{severity}\",suspect=\"{suspect}\",agent=\"{AGENT}\"}}"

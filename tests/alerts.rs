@@ -1,0 +1,126 @@
+//! The alerts and the examples around them hold before real Prometheus and Alertmanager.
+//!
+//! Those tests that ask them are ignored unless asked for, after `tests/tools/fetch/fetch`:
+//! `cargo test --test alerts -- --include-ignored`.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers too")]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use regex::Regex;
+
+#[path = "support/servers.rs"]
+mod servers;
+
+use servers::{program, succeeds};
+
+/// Prometheus as it is, and as it is where people upgrade late.
+const PROMTOOLS: [&str; 2] = ["promtool", "promtool-old"];
+
+fn file(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+fn read(path: &str) -> String {
+    fs::read_to_string(file(path)).unwrap()
+}
+
+/// What a pattern finds in a text.
+fn each(pattern: &str, text: &str) -> Vec<String> {
+    Regex::new(pattern).unwrap().captures_iter(text).map(|found| found[1].to_owned()).collect()
+}
+
+#[test]
+fn every_alert_is_tested_where_it_fires_and_where_it_is_quiet() {
+    let alerts: BTreeSet<String> =
+        each(r"- alert: (\w+)", &read("dashboards/prometheus/alerts.yaml")).into_iter().collect();
+    let tests = read("dashboards/prometheus/alerts_test.yaml") + &read("dashboards/prometheus/service_test.yaml");
+    let quiet = each(r"alertname: (\w+), exp_alerts: \[\]", &tests).into_iter();
+    let quiet = quiet.chain(each(r#""alertname":"(\w+)","eval_time":"\w+","exp_alerts":\[\]"#, &tests));
+    let quiet: BTreeSet<String> = quiet.chain(each(r#""alertname":"(\w+)","exp_alerts":\[\]"#, &tests)).collect();
+    let fires = each(r"alertname: (\w+)\n\s+exp_alerts:", &tests).into_iter();
+    let fires: BTreeSet<String> =
+        fires.chain(each(r#""alertname":"(\w+)","eval_time":"\w+","exp_alerts":\[\{"#, &tests)).collect();
+    assert!(alerts.len() > 30);
+    assert_eq!(alerts.difference(&quiet).collect::<Vec<_>>(), Vec::<&String>::new(), "are never quiet");
+    assert_eq!(alerts.difference(&fires).collect::<Vec<_>>(), Vec::<&String>::new(), "never fire");
+}
+
+#[test]
+fn every_runbook_is_there() {
+    for url in each(r"runbook_url: '([^']+)'", &read("dashboards/prometheus/alerts.yaml")) {
+        let (page, anchor) = url.split_once('#').unwrap();
+        let headings = each(r"(?m)^#+ (\w+)$", &read(page));
+        assert!(headings.iter().any(|heading| heading.to_lowercase() == anchor), "{url} leads nowhere");
+    }
+}
+
+#[test]
+fn every_alert_says_what_is_wrong_what_it_means_and_where_to_read_on() {
+    let text = read("dashboards/prometheus/alerts.yaml");
+    for alert in text.split("      - alert: ").skip(1) {
+        for annotation in ["summary: '", "description: '", "runbook_url: '"] {
+            assert_eq!(alert.matches(annotation).count(), 1, "{annotation} of {alert}");
+        }
+        let is_of_rule = alert.contains("(rule, category, severity, suspect, agent)");
+        assert!(is_of_rule || alert.contains("labels: {severity: "), "{alert}");
+    }
+}
+
+#[test]
+#[ignore = "needs the programs of tests/tools/fetch"]
+fn alerts_pass_the_lint_of_old_and_new_prometheus() {
+    for promtool in PROMTOOLS {
+        let alerts = file("dashboards/prometheus/alerts.yaml");
+        succeeds(Command::new(program(promtool)).args(["check", "rules", "--lint=all", "--lint-fatal"]).arg(alerts));
+    }
+}
+
+#[test]
+#[ignore = "needs the programs of tests/tools/fetch"]
+fn alerts_fire_and_end_as_their_tests_say_in_old_and_new_prometheus() {
+    for promtool in PROMTOOLS {
+        for tests in ["alerts_test.yaml", "service_test.yaml"] {
+            let tests = file("dashboards/prometheus").join(tests);
+            succeeds(Command::new(program(promtool)).args(["test", "rules"]).arg(tests));
+        }
+    }
+}
+
+#[test]
+#[ignore = "needs the programs of tests/tools/fetch"]
+fn the_example_of_prometheus_loads_the_alerts() {
+    for promtool in PROMTOOLS {
+        let config = file("examples/prometheus/prometheus.yml");
+        let said = succeeds(
+            Command::new(program(promtool)).args(["check", "config", "--lint=all", "--lint-fatal"]).arg(config),
+        );
+        assert!(said.contains("rules found"), "{said}");
+    }
+}
+
+#[test]
+#[ignore = "needs the programs of tests/tools/fetch"]
+fn the_example_of_alertmanager_sends_each_severity_to_its_receiver() {
+    let config = file("examples/alertmanager/alertmanager.yml");
+    succeeds(Command::new(program("amtool")).arg("check-config").arg(&config));
+    let of_finding = ["alertname=A2ADriftUnknownSkill", "rule=unknown_skill", "category=negotiation", "agent=planner"];
+    let of_service = ["alertname=A2ADriftDown", "category=service", "job=a2a-drift", "instance=one"];
+    for (labels, severity, receiver) in [
+        (&of_finding, "critical", "pager"),
+        (&of_finding, "warning", "chat"),
+        (&of_finding, "info", "nobody"),
+        (&of_service, "critical", "pager"),
+        (&of_service, "warning", "chat"),
+        (&of_service, "info", "nobody"),
+        (&["alertname=Watchdog", "x=1", "y=1", "z=1"], "critical", "nobody"),
+    ] {
+        let verify = format!("--verify.receivers={receiver}");
+        let mut routes = Command::new(program("amtool"));
+        routes.args(["config", "routes", "test", "--config.file"]).arg(&config).arg(verify);
+        succeeds(routes.args(labels).arg(format!("severity={severity}")));
+    }
+}
