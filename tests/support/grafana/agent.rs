@@ -1,155 +1,100 @@
 //! The dashboard Agent: one agent, from its findings to its card, tasks and webhooks.
 
-use serde_json::json;
-
 use super::dashboard::{Dashboard, JOB};
+use super::expr::{card, quantile, rate, share_failing, watched};
 use super::panel::Panel;
-use super::{API, RUNBOOKS, SINCE, TRACES, agents, bands, drifting, findings};
-
-const CHOSEN: &str = r#"job=~"$job", agent=~"$agent""#;
+use super::{CHOSEN, Placed, SINCE, about_agents, bands, drifting, failures, findings};
 
 pub(super) fn agent() -> Dashboard {
-    Dashboard::new(
-        "a2a-drift-agent",
-        "A2A agent",
-        "One agent: what drifts about it, the generations of its card, its tasks, calls and webhooks.",
-    )
-    .labels("agent", "Agent", &agents(), false)
-    .labels("severity", "Severity", &format!("label_values(a2a_drift_findings_total{{{JOB}}}, severity)"), true)
-    .typed("api", "Findings API", API)
-    .typed("runbooks", "Runbooks", RUNBOOKS)
-    .typed("traces", "Traces", TRACES)
-    .marks(
-        "Card changes",
-        "purple",
-        &format!("max by (agent) (a2a_card_changed_timestamp_seconds{{{CHOSEN}}}) * 1000"),
-        "The card of {{agent}} changed",
-    )
-    .row("Now", 4, now())
-    .row("Findings", 8, vec![
-        (14, drifting(
-            "What drifts about this agent",
-            "One row a rule and suspect. Rule leads to the runbook, Findings to the tasks, the evidence and the next step.",
-            "$agent",
-        )),
-        (10, bands(
-            "Each rule is a band while it fires on this agent. Marks are changes of the card: a drift that begins at one most often comes of it.",
-            "rule",
-            "{{rule}}",
-        )),
-    ])
-    .row("Card", 5, vec![(24, Panel::lines("Generations of the card", "Which version and contract the agent showed when. Two at one time: replicas or caches that do not agree.")
-        .query(
-            &format!(
-                r#"max by (version, card) (label_replace(a2a_card_info{{{CHOSEN}}}, "card", "$1", "fingerprint", "(.{{8}}).*"))"#
-            ),
-            "{{version}} {{card}}",
-        )
+    let description = "One agent: what drifts about it, the generations of its card, its tasks, calls and webhooks.";
+    about_agents(Dashboard::new("a2a-drift-agent", "A2A agent", description), false)
+        .row("Now", 4, now())
+        .row("Drift", 8, drifts())
+        .row("Card", 6, vec![(24, generations())])
+        .row("Calls", 8, calls())
+        .row("Tasks", 8, tasks())
+        .row("Webhooks", 8, webhooks())
+}
+
+fn now() -> Vec<Placed> {
+    let (critical, warnings) = findings();
+    let version = Panel::stat("Card version", "The version that the agent's card states.")
+        .query(&format!("max by (version) (a2a_card_info{{{CHOSEN}}})"), "{{version}}")
+        .names()
+        .without_value("no card seen")
+        .plain();
+    let changed = Panel::stat("Card changed", "When the contract of the card was last seen to change.")
+        .query(&format!("max(a2a_card_changed_timestamp_seconds{{{CHOSEN}}}) * 1000"), "changed")
+        .unit(SINCE)
+        .without_value("never seen to")
+        .plain();
+    let tasks = Panel::stat("Open tasks", "Tasks that have not ended.")
+        .query(&format!("sum(a2a_tasks_open{{{CHOSEN}}})"), "tasks")
         .unit("short")
-        .time_line())])
-    .row("Calls", 8, calls())
-    .row("Tasks", 8, tasks())
-    .row("Webhooks", 8, webhooks())
+        .without_value("none seen")
+        .plain();
+    let calls = Panel::stat("Calls that fail", "Share of calls that did not end well.")
+        .query(&share_failing("a2a_exchanges_total", CHOSEN, &watched(JOB)), "share")
+        .unit("percentunit")
+        .without_value("no calls")
+        .colours(&[(0.05, "orange"), (0.25, "red")]);
+    [critical, warnings, version, changed, tasks, calls].map(|panel| (4, panel)).into()
 }
 
-fn now() -> Vec<(usize, Panel)> {
-    vec![
-        (4, Panel::stat("Critical", "Findings to act on now.")
-            .query(&findings("critical", "$agent"), "critical")
-            .colours(&[(1.0, "red")])),
-        (4, Panel::stat("Warnings", "Findings to look at today.")
-            .query(&findings("warning", "$agent"), "warning")
-            .colours(&[(1.0, "orange")])),
-        (4, Panel::stat("Card version", "The version that the agent's card states.")
-            .query(&format!("max by (version) (a2a_card_info{{{CHOSEN}}})"), "{{version}}")
-            .names()
-            .plain()
-            .of_no_value("no card seen")),
-        (4, Panel::stat("Card changed", "When the contract of the card was last seen to change.")
-            .query(&format!("max(a2a_card_changed_timestamp_seconds{{{CHOSEN}}}) * 1000"), "changed")
-            .unit(SINCE)
-            .plain()
-            .of_no_value("never seen to")),
-        (4, Panel::stat("Open tasks", "Tasks that have not ended.")
-            .query(&format!("sum(a2a_tasks_open{{{CHOSEN}}})"), "tasks")
-            .unit("short")
-            .plain()),
-        (4, Panel::stat("Calls that fail", "Share of calls that did not end well. No data: no calls.")
-            .query(
-                &format!(
-                    r#"(sum(rate(a2a_exchanges_total{{{CHOSEN}, outcome!="ok"}}[$__rate_interval])) or max(a2a_drift_build_info{{{JOB}}}) * 0) / sum(rate(a2a_exchanges_total{{{CHOSEN}}}[$__rate_interval]))"#
-                ),
-                "share",
-            )
-            .unit("percentunit")
-            .colours(&[(0.05, "orange"), (0.25, "red")])),
-    ]
+fn drifts() -> Vec<Placed> {
+    let description = "One row a rule and suspect. Rule leads to the runbook, Findings to the tasks, the \
+        evidence and the next step.";
+    let now = drifting("What drifts about this agent", description, true);
+    let description = "Each rule is a band while it fires on this agent. Marks are changes of the card: a drift that \
+        begins at one most often comes of it.";
+    vec![(14, now), (10, bands(description, "rule", "{{rule}}"))]
 }
 
-fn calls() -> Vec<(usize, Panel)> {
-    vec![
-        (12, Panel::areas("Calls by operation", "Calls a second, whatever their outcome.")
-            .query(&format!("sum by (operation) (rate(a2a_exchanges_total{{{CHOSEN}}}[$__rate_interval]))"), "{{operation}}")
-            .unit("reqps")),
-        (12, Panel::areas("Calls that fail, by outcome", "capability: the agent does not know the skill or mode asked for; not-found: nor the task; auth: it does not take the credentials.")
-            .query(
-                &format!(r#"sum by (outcome) (rate(a2a_exchanges_total{{{CHOSEN}, outcome!="ok"}}[$__rate_interval]))"#),
-                "{{outcome}}",
-            )
-            .unit("reqps")),
-    ]
+fn generations() -> Panel {
+    let description = "Which version and contract the agent showed when. Two at one time: replicas or caches \
+        that do not agree.";
+    Panel::lines("Generations of the card", description)
+        .query(&format!("max by (version, card) ({})", card(CHOSEN)), "{{version}} {{card}}")
+        .unit("short")
+        .time_line()
 }
 
-fn tasks() -> Vec<(usize, Panel)> {
-    let quantile = |q: &str| {
-        format!(
-            "histogram_quantile({q}, sum by (le) (rate(a2a_task_duration_seconds_bucket{{{CHOSEN}}}[$__rate_interval])))"
-        )
-    };
-    vec![
-        (
-            8,
-            Panel::areas("Tasks by the state they enter", "Tasks a second that were seen to enter a state.")
-                .query(
-                    &format!("sum by (state) (rate(a2a_task_states_total{{{CHOSEN}}}[$__rate_interval]))"),
-                    "{{state}}",
-                )
-                .unit("cps"),
-        ),
-        (
-            8,
-            Panel::lines(
-                "How long tasks take",
-                "From the message that made a task to its end: half, nine in ten, and 99 in a hundred took no longer.",
-            )
-            .query(&quantile("0.5"), "half")
-            .query(&quantile("0.9"), "nine in ten")
-            .query(&quantile("0.99"), "99 in a hundred")
-            .unit("s"),
-        ),
-        (
-            8,
-            Panel::lines("Open tasks", "Tasks that have not ended. A line that only rises is work that nobody ends.")
-                .query(&format!("sum(a2a_tasks_open{{{CHOSEN}}})"), "open")
-                .unit("short"),
-        ),
-    ]
+fn calls() -> Vec<Placed> {
+    let operations = Panel::areas("Calls by operation", "Calls a second, whatever their outcome.")
+        .query(&format!("sum by (operation) ({})", rate("a2a_exchanges_total", CHOSEN)), "{{operation}}")
+        .unit("reqps");
+    vec![(12, operations), (12, failures(CHOSEN))]
 }
 
-fn webhooks() -> Vec<(usize, Panel)> {
-    vec![
-        (12, Panel::areas("Webhook deliveries by outcome", "Deliveries a second that this agent sent.")
-            .query(&format!("sum by (outcome) (rate(a2a_push_deliveries_total{{{CHOSEN}}}[$__rate_interval]))"), "{{outcome}}")
-            .unit("reqps")
-            .of("ok", &[("color", json!({"mode": "fixed", "fixedColor": "green"}))])),
-        (12, Panel::lines("Webhook deliveries that are refused", "Share of deliveries that were not accepted: results that nobody hears of.")
-            .query(
-                &format!(
-                    r#"sum(rate(a2a_push_deliveries_total{{{CHOSEN}, outcome!="ok"}}[$__rate_interval])) / sum(rate(a2a_push_deliveries_total{{{CHOSEN}}}[$__rate_interval]))"#
-                ),
-                "refused",
-            )
-            .unit("percentunit")
-            .max(1.0)),
-    ]
+fn tasks() -> Vec<Placed> {
+    let states = Panel::lines("Tasks by the state they enter", "Tasks a second that were seen to enter a state.")
+        .query(&format!("sum by (state) ({})", rate("a2a_task_states_total", CHOSEN)), "{{state}}")
+        .unit("cps");
+    let description = "From the message that made a task to its end: half, nine in ten, and 99 in a hundred took no \
+        longer.";
+    let duration = "a2a_task_duration_seconds";
+    let durations = Panel::lines("How long tasks take", description)
+        .query(&quantile("0.5", duration, CHOSEN), "half")
+        .query(&quantile("0.9", duration, CHOSEN), "nine in ten")
+        .query(&quantile("0.99", duration, CHOSEN), "99 in a hundred")
+        .unit("s");
+    let description = "Tasks that have not ended. A line that only rises is work that nobody ends.";
+    let open = Panel::lines("Open tasks", description)
+        .query(&format!("sum(a2a_tasks_open{{{CHOSEN}}})"), "open")
+        .unit("short");
+    vec![(8, states), (8, durations), (8, open)]
+}
+
+fn webhooks() -> Vec<Placed> {
+    let deliveries = "a2a_push_deliveries_total";
+    let outcomes = Panel::areas("Webhook deliveries by outcome", "Deliveries a second that this agent sent.")
+        .query(&format!("sum by (outcome) ({})", rate(deliveries, CHOSEN)), "{{outcome}}")
+        .unit("reqps")
+        .coloured(&[("ok", "green")]);
+    let description = "Share of deliveries that were not accepted: results that nobody hears of.";
+    let refused = Panel::lines("Webhook deliveries that are refused", description)
+        .query(&share_failing(deliveries, CHOSEN, &watched(JOB)), "refused")
+        .unit("percentunit")
+        .max(1.0);
+    vec![(12, outcomes), (12, refused)]
 }

@@ -69,6 +69,15 @@ impl Dashboard {
         self
     }
 
+    /// Adds the variables that links lead by: where the findings API and traces are, as a browser reaches them.
+    pub(super) fn addresses(self) -> Self {
+        self.typed("api", "Findings API", "http://localhost:9464").typed(
+            "traces",
+            "Traces",
+            "http://localhost:16686/search",
+        )
+    }
+
     /// Marks the instants that an expression gives in milliseconds.
     pub(super) fn marks(mut self, name: &str, colour: &str, expr: &str, title: &str) -> Self {
         self.annotations.push(json!({

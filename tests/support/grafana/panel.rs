@@ -78,7 +78,9 @@ impl Panel {
             }),
         );
         panel.options = object(json!({
-            "legend": {"displayMode": "table", "placement": "right", "showLegend": true, "calcs": ["lastNotNull", "max"]},
+            "legend": {
+                "displayMode": "list", "placement": "bottom", "showLegend": true, "calcs": ["lastNotNull"],
+            },
             "tooltip": {"mode": "multi", "sort": "desc"},
         }));
         panel
@@ -136,7 +138,7 @@ impl Panel {
     }
 
     /// What stands there without a value.
-    pub(super) fn of_no_value(mut self, words: &str) -> Self {
+    pub(super) fn without_value(mut self, words: &str) -> Self {
         self.set("noValue", json!(words));
         self
     }
@@ -203,22 +205,26 @@ impl Panel {
         self
     }
 
-    /// One row a group of labels, with these columns in this order: the label or `Value #A`, and its heading.
-    pub(super) fn columns(mut self, columns: &[(&str, &str)]) -> Self {
+    /// One row a group of labels: these columns in this order, each a label or `Value #A` and its heading; the rows with
+    /// the greatest value of the column `first` on top. Other columns are left out.
+    pub(super) fn columns(mut self, columns: &[(&str, &str)], first: &str) -> Self {
         let names: Map<String, Value> = columns.iter().map(|(from, to)| ((*from).to_owned(), json!(to))).collect();
         let order: Map<String, Value> =
             columns.iter().enumerate().map(|(at, (from, _))| ((*from).to_owned(), json!(at))).collect();
-        self.transformations.push(json!({"id": "merge", "options": {}}));
-        self.transformations.push(json!({
-            "id": "organize",
-            "options": {"excludeByName": {"Time": true}, "indexByName": order, "renameByName": names},
-        }));
-        self
-    }
-
-    /// Sorts rows by these columns, each up (`false`) or down (`true`).
-    pub(super) fn sorted(mut self, by: &str, descending: bool) -> Self {
-        self.options.insert("sortBy".to_owned(), json!([{"displayName": by, "desc": descending}]));
+        let values = self.targets.iter().map(|target| match self.targets.len() {
+            1 => "Value".to_owned(),
+            _ => format!("Value #{}", target["refId"].as_str().unwrap_or_default()),
+        });
+        let left_out = values.chain(["Time", "agent"].map(str::to_owned)).filter(|name| !names.contains_key(name));
+        let left_out: Map<String, Value> = left_out.map(|name| (name, json!(true))).collect();
+        self.transformations = vec![
+            json!({"id": "merge", "options": {}}),
+            json!({"id": "sortBy", "options": {"fields": {}, "sort": [{"field": first, "desc": true}]}}),
+            json!({
+                "id": "organize",
+                "options": {"excludeByName": left_out, "indexByName": order, "renameByName": names},
+            }),
+        ];
         self
     }
 
@@ -227,6 +233,13 @@ impl Panel {
         let properties: Vec<Value> = properties.iter().map(|(id, value)| json!({"id": id, "value": value})).collect();
         self.overrides.push(json!({"matcher": {"id": "byName", "options": name}, "properties": properties}));
         self
+    }
+
+    /// Series of these names in these colours.
+    pub(super) fn coloured(self, colours: &[(&str, &str)]) -> Self {
+        colours.iter().fold(self, |panel, (name, colour)| {
+            panel.of(name, &[("color", json!({"mode": "fixed", "fixedColor": colour}))])
+        })
     }
 
     fn set(&mut self, key: &str, value: Value) {
