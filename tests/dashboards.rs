@@ -338,7 +338,7 @@ fn dashboards_lead_to_each_other_to_the_findings_and_to_traces() {
         let text = dashboard.to_string();
         if name != "service" {
             assert!(text.contains("${api}/api/v1/findings?rule=${__data.fields.Rule}"), "{name}");
-            assert_eq!(dashboard["annotations"]["list"][0]["name"], "Card changes");
+            assert_eq!(dashboard["annotations"]["list"][0]["name"], "Cards");
         }
         assert!(name == "agent" || text.contains(r#""exemplar":true"#), "{name} shows no traces");
     }

@@ -4,10 +4,13 @@
 //! nothing itself.
 
 mod analyze;
+mod card;
 mod corpus;
 mod intake;
 mod progress;
+mod query;
 mod rules;
+mod setup;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -47,6 +50,8 @@ pub fn run(cli: Cli) -> ExitCode {
     start_log(&global);
     let result = match command {
         Command::Analyze(args) => analyze::run(args, &global),
+        Command::Card(args) => card::run(&args, &global),
+        Command::Query(args) => query::run(args, &global),
         Command::Rules(args) => rules::run(args, &global),
     };
     match result {

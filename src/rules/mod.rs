@@ -28,6 +28,7 @@ mod reach;
 mod stack;
 
 mod as_of;
+mod ask;
 mod cell;
 mod evidence;
 mod export;
@@ -38,6 +39,8 @@ mod rows;
 pub mod render;
 
 pub use alerting::{Alerting, Span};
+pub use ask::AskError;
+
 pub use as_of::{AsOf, select};
 pub use check::check;
 pub use corpus::{Corpus, CorpusError, Rule, View};

@@ -23,10 +23,10 @@ fn now() -> Vec<Placed> {
         .names()
         .without_value("no card seen")
         .plain();
-    let changed = Panel::stat("Card changed", "When the contract of the card was last seen to change.")
+    let changed = Panel::stat("Card unchanged since", "When the card was first seen as it is now.")
         .query(&format!("max(a2a_card_changed_timestamp_seconds{{{CHOSEN}}}) * 1000"), "changed")
         .unit(SINCE)
-        .without_value("never seen to")
+        .without_value("no card seen")
         .plain();
     let tasks = Panel::stat("Open tasks", "Tasks that have not ended.")
         .query(&format!("sum(a2a_tasks_open{{{CHOSEN}}})"), "tasks")
@@ -45,8 +45,8 @@ fn drifts() -> Vec<Placed> {
     let description = "One row a rule and suspect. Rule leads to the runbook, Findings to the tasks, the \
         evidence and the next step.";
     let now = drifting("What drifts about this agent", description, true);
-    let description = "Each rule is a band while it fires on this agent. Marks are changes of the card: a drift that \
-        begins at one most often comes of it.";
+    let description = "Each rule is a band while it fires on this agent. The mark is the last change of \
+        the card: a drift that begins there most often comes of it.";
     vec![(14, now), (10, bands(description, "rule", "{{rule}}"))]
 }
 

@@ -12,9 +12,9 @@ pub(super) fn counted(metric: &str, chosen: &str) -> String {
     format!("increase({metric}{{{chosen}}}[$__rate_interval])")
 }
 
-/// Matchers of what did not end well.
+/// Matchers of what did not end well. Of what nobody saw the end, that is not known.
 pub(super) fn failing(chosen: &str) -> String {
-    format!(r#"{chosen}, outcome!="ok""#)
+    format!(r#"{chosen}, outcome!~"ok|unknown""#)
 }
 
 /// The share of a counter that did not end well; `none` where nothing ever failed.

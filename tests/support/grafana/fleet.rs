@@ -49,7 +49,7 @@ fn drifts() -> Panel {
 
 fn since() -> Vec<Placed> {
     let description = "Each drift is a band while it stands: a rule on an agent, however many findings it has. \
-        Marks are changes of cards: a drift that begins at one most often comes of it.";
+        Marks are last changes of cards: a drift that begins at one most often comes of it.";
     let bands = bands(description, "rule, agent", "{{rule}} on {{agent}}");
     let active = active(CHOSEN);
     let agents = Panel::areas("Active findings by agent", "How many findings each agent has: whether it gets worse.")
@@ -102,8 +102,9 @@ fn webhooks_and_cards() -> Vec<Placed> {
         .max(1.0);
     let shown = format!("max by (agent, version, card) ({})", card(CHOSEN));
     let changed = format!("max by (agent) (a2a_card_changed_timestamp_seconds{{{CHOSEN}}})");
-    let description = "The card that each agent shows, and when its contract was last seen to change.";
-    let columns = [("agent", "Agent"), ("version", "Version"), ("card", "Fingerprint"), ("Value #B", "Changed")];
+    let description = "The card that each agent shows, and when it was first seen as it is now.";
+    let columns =
+        [("agent", "Agent"), ("version", "Version"), ("card", "Fingerprint"), ("Value #B", "Unchanged since")];
     let cards = Panel::table("Cards, the last changed first", description)
         .query(&shown, "{{agent}} {{version}} {{card}}: shown")
         .query(
@@ -111,7 +112,7 @@ fn webhooks_and_cards() -> Vec<Placed> {
             "{{agent}} {{version}} {{card}}: changed",
         )
         .columns(&columns, "Value #B")
-        .of("Changed", &[("unit", SINCE.into()), ("noValue", "never seen to".into())])
+        .of("Unchanged since", &[("unit", SINCE.into()), ("noValue", "not known".into())])
         .of("Agent", &[("links", to_agent())]);
     vec![(12, webhooks), (12, cards)]
 }

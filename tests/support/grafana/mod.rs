@@ -41,7 +41,7 @@ fn about_agents(dashboard: Dashboard, several: bool) -> Dashboard {
         .labels("severity", "Severity", &severities, true)
         .addresses()
         .typed("runbooks", "Runbooks", "queries/README.md")
-        .marks("Card changes", "purple", &changed, "The card of {{agent}} changed")
+        .marks("Cards", "purple", &changed, "{{agent}} shows its present card from here on")
 }
 
 /// How many findings are critical, and how many are warnings.
