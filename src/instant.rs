@@ -4,9 +4,10 @@
 //! for tables and as RFC 3339 for people. Never reads a clock.
 
 use chrono::{DateTime, SecondsFormat, Utc};
+use serde::{Deserialize, Serialize};
 
 /// Nanoseconds since 1970-01-01T00:00:00Z by the source's own clock.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct Instant(pub i64);
 
 /// 2200-01-01T00:00:00Z: past every clock that is merely wrong, and far enough below the end of the count (2262) that

@@ -22,6 +22,8 @@ pub mod normalize;
 
 pub mod tables;
 
+pub mod store;
+
 pub mod rules;
 
 pub mod live;
@@ -31,6 +33,8 @@ pub mod findings;
 pub mod measures;
 
 pub mod publish;
+
+pub mod api;
 
 pub mod config;
 

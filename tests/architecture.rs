@@ -13,7 +13,7 @@ use walkdir::WalkDir;
 const MAY_NAME: &[(&str, &[&str])] = &[
     ("instant", &[]),
     ("page", &[]),
-    ("receive", &[]),
+    ("receive", &["instant"]),
     ("decode", &["receive", "instant"]),
     ("normalize", &["decode", "tables", "instant"]),
     ("tables", &["instant"]),

@@ -3,9 +3,13 @@
 //! In: bytes of one value. Out: the value, or why there is none. Never recurses deeper than the limit.
 
 use std::borrow::Cow;
+use std::cell::Cell;
+use std::fmt;
 
-use serde_json::Value;
+use serde::Deserializer;
+use serde::de::{DeserializeSeed, MapAccess, SeqAccess, Visitor};
 use serde_json::error::Category;
+use serde_json::{Map, Value};
 
 use super::tree;
 
@@ -16,6 +20,8 @@ pub(super) struct Parsed {
     pub(super) value: Value,
     /// Bytes that are not UTF-8 were replaced.
     pub(super) replaced_bytes: bool,
+    /// Lone surrogates or raw control characters were replaced.
+    pub(super) repaired: bool,
 }
 
 /// Why bytes are not one JSON value.
@@ -33,20 +39,102 @@ pub(super) enum Fault {
 
 /// Reads exactly one value.
 pub(super) fn parse(bytes: &[u8], max_depth: usize) -> Result<Parsed, Fault> {
+    parse_by(bytes, max_depth, |text| serde_json::from_str(text))
+}
+
+/// Reads exactly one value, and counts the keys that an object has once more: the last counts.
+pub(super) fn parse_noting_duplicates(bytes: &[u8], max_depth: usize) -> Result<(Parsed, u64), Fault> {
+    let duplicates = Cell::new(0);
+    let parsed = parse_by(bytes, max_depth, |text| {
+        duplicates.set(0);
+        let mut reader = serde_json::Deserializer::from_str(text);
+        let value = Noting(&duplicates).deserialize(&mut reader)?;
+        reader.end().map(|()| value)
+    })?;
+    Ok((parsed, duplicates.get()))
+}
+
+fn parse_by(bytes: &[u8], max_depth: usize, read: impl Fn(&str) -> serde_json::Result<Value>) -> Result<Parsed, Fault> {
     let text = String::from_utf8_lossy(bytes);
     let replaced_bytes = matches!(text, Cow::Owned(_));
     if tree::is_too_heavy(&text) {
         return Err(Fault::TooHeavy);
     }
-    let value = match serde_json::from_str(&text) {
-        Ok(value) => value,
+    let (value, repaired) = match read(&text) {
+        Ok(value) => (value, false),
         Err(error) if error.classify() == Category::Eof => return Err(Fault::Incomplete),
-        Err(error) => match repair(&text).map(|repaired| serde_json::from_str(&repaired)) {
-            Some(Ok(value)) => value,
+        Err(error) => match repair(&text).map(|repaired| read(&repaired)) {
+            Some(Ok(value)) => (value, true),
             _ => return Err(fault(&error)),
         },
     };
-    if is_deeper(&value, max_depth) { Err(Fault::TooDeep) } else { Ok(Parsed { value, replaced_bytes }) }
+    if is_deeper(&value, max_depth) { Err(Fault::TooDeep) } else { Ok(Parsed { value, replaced_bytes, repaired }) }
+}
+
+/// Builds a value as serde_json does, and counts keys that come again.
+#[derive(Clone, Copy)]
+struct Noting<'a>(&'a Cell<u64>);
+
+impl<'de> DeserializeSeed<'de> for Noting<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Noting<'_> {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<Value, E> {
+        Ok(Value::from(flag))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(Value::from(number))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(Value::from(number))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
+        Ok(Value::from(number))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(Value::from(text))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Value, E> {
+        Ok(Value::from(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Value, A::Error> {
+        let mut values = Vec::new();
+        while let Some(value) = list.next_element_seed(self)? {
+            values.push(value);
+        }
+        Ok(Value::Array(values))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        let mut map = Map::new();
+        while let Some(key) = members.next_key::<String>()? {
+            if map.insert(key, members.next_value_seed(self)?).is_some() {
+                self.0.set(self.0.get() + 1);
+            }
+        }
+        Ok(Value::Object(map))
+    }
 }
 
 fn fault(error: &serde_json::Error) -> Fault {
@@ -135,6 +223,18 @@ mod tests {
     #[test]
     fn of_duplicate_keys_the_last_counts() {
         assert_eq!(value(br#"{"a":1,"a":2}"#), json!({"a": 2}));
+    }
+
+    #[test]
+    fn duplicate_keys_are_counted_at_any_depth_and_nothing_else_changes() {
+        let text =
+            br#"{"a":[1,-2,0.5,true,null,"x",{"b":1,"b":{"c":1,"c":2}}],"a2":{},"a":[{"b":1,"b":2}],"d":"\u0061"}"#;
+        let (parsed, duplicates) = parse_noting_duplicates(text, 100).unwrap();
+        assert_eq!(parsed.value, value(text));
+        assert_eq!((duplicates, parsed.repaired), (4, false));
+        let (parsed, duplicates) = parse_noting_duplicates(br#"{"a":1,"a":"\ud800"}"#, 100).unwrap();
+        assert_eq!((parsed.value, duplicates, parsed.repaired), (json!({"a": "\u{fffd}"}), 1, true));
+        assert!(matches!(parse_noting_duplicates(b"{} {}", 100).unwrap_err(), Fault::Bad(_)));
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod own_event;
 pub mod python_log;
 pub mod python_repr;
 pub mod record;
+pub mod request;
 pub mod tree;
 
 mod har;

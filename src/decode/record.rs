@@ -5,6 +5,7 @@
 
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::tree;
@@ -20,7 +21,7 @@ pub struct Origin {
 }
 
 /// A place within a source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Position {
     /// One-based line, of the first byte of the record.
     Line(u64),
@@ -51,7 +52,7 @@ pub enum Record {
 }
 
 /// Who saw a fact (design.md, Facts).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Observer {
     /// The calling side.
     Client,
@@ -177,7 +178,7 @@ impl Body {
 }
 
 /// HTTP headers in order of appearance; names are lower case.
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Headers(pub Vec<(String, String)>);
 
 impl Headers {

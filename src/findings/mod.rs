@@ -1,13 +1,17 @@
-//! Findings as plain types, and their grouping into incidents.
+//! Findings as plain types, their grouping into incidents, and what becomes of them over time.
 //!
 //! In: rows judged by `rules`. Out: what `publish` renders. Reads no table and no clock.
 
+pub mod active;
 mod finding;
 pub mod incident;
 mod report;
 #[cfg(test)]
 pub(crate) mod samples;
+pub mod track;
 
+pub use active::Active;
 pub use finding::{Confidence, Evidence, Finding, Generation, RuleCoverage, Severity};
 pub use incident::Incident;
 pub use report::{Intake, RejectCount, Report, RuleFailure, SourceIntake, Unjudged, Verdict};
+pub use track::Tracker;

@@ -3,9 +3,10 @@
 //! In: documents with the time of their framing. Out: facts. A JSON-RPC request and its response in one source are taken for
 //! a call; a response alone still tells its task's state. Who spoke to whom is not known, so the agent stays open.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -19,18 +20,40 @@ use super::protocol::payload::{self, Payload};
 use super::task::{self, Sighting};
 use crate::decode::record::{Body, Chunk, Document, Exchange, Headers, Observer};
 use crate::instant::Instant;
-use crate::tables::{Common, Facts};
+use crate::tables::{Common, ExchangeRow, Facts};
 
 /// Requests that wait for their responses, by source and id.
 #[derive(Debug, Default)]
 pub(crate) struct Documents {
     open: HashMap<(Arc<str>, String), VecDeque<OpenCall>>,
+    /// Requests that were read before a restart, and whose bodies are no longer there.
+    lost: HashSet<(Arc<str>, String)>,
+    /// Requests that wait no more, by key, since they were last asked for.
+    closed: Vec<String>,
+    /// Answers to lost requests.
+    torn: u64,
 }
 
 #[derive(Debug)]
 struct OpenCall {
     exchange: Exchange,
     streams: bool,
+    key: String,
+    /// Something came since it was last asked what it is.
+    stirred: bool,
+}
+
+/// A request that waits for its response, or a stream that may go on: its facts as they stand. Bodies stay in memory.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(crate) struct Waiting {
+    /// What tells it from others.
+    pub(crate) key: String,
+    source: String,
+    id: String,
+    /// What it would be if nothing more came.
+    pub(crate) facts: Facts,
+    /// Its row, if it may not be A2A.
+    pub(crate) unsure: Option<Box<ExchangeRow>>,
 }
 
 impl Documents {
@@ -58,6 +81,7 @@ impl Documents {
         if is_request {
             // A new request with an id in use ends the stream that used it.
             let done = self.close_streams(&key, patterns, facts);
+            self.lost.remove(&key);
             self.open.entry(key).or_default().push_back(OpenCall::of(document));
             return done;
         }
@@ -68,9 +92,14 @@ impl Documents {
             }
             Some(_) => {
                 let call = self.open.get_mut(&key).and_then(VecDeque::pop_front);
-                call.map_or(Understood::NotA2a, |call| call.answered(document).facts(patterns, facts))
+                let Some(call) = call else { return Understood::NotA2a };
+                self.closed.push(call.key.clone());
+                call.answered(document).facts(patterns, facts)
             }
-            None => bare(&document, patterns, facts),
+            None => {
+                self.torn += u64::from(self.lost.remove(&key));
+                bare(&document, patterns, facts)
+            }
         }
     }
 
@@ -78,8 +107,64 @@ impl Documents {
         let none = Understood::A2a { unknown_wrapper: false };
         let Some(calls) = self.open.get_mut(key) else { return none };
         match calls.front() {
-            Some(call) if call.streams => calls.pop_front().map_or(none, |call| call.facts(patterns, facts)),
+            Some(call) if call.streams => {
+                let Some(call) = calls.pop_front() else { return none };
+                self.closed.push(call.key.clone());
+                call.facts(patterns, facts)
+            }
             _ => none,
+        }
+    }
+
+    /// Requests and streams about which something came since this was last asked.
+    pub(crate) fn stirred(&mut self, patterns: &Patterns) -> Vec<Waiting> {
+        // Nothing waits under most ids that were ever used.
+        self.open.retain(|_, calls| !calls.is_empty());
+        let mut stirred = Vec::new();
+        for ((source, id), calls) in &mut self.open {
+            for call in calls.iter_mut() {
+                if !std::mem::take(&mut call.stirred) {
+                    continue;
+                }
+                let mut facts = Facts::default();
+                let unsure = match call.facts(patterns, &mut facts) {
+                    Understood::Unsure(row) => Some(row),
+                    Understood::A2a { .. } | Understood::NotA2a => None,
+                };
+                let (key, source, id) = (call.key.clone(), source.to_string(), id.clone());
+                stirred.push(Waiting { key, source, id, facts, unsure });
+            }
+        }
+        stirred
+    }
+
+    /// Keys of the requests that wait no more, since this was last asked.
+    pub(crate) fn closed(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.closed)
+    }
+
+    /// Takes note of a request that was read before a restart.
+    pub(crate) fn lost(&mut self, waiting: &Waiting) {
+        let key = (Arc::from(waiting.source.as_str()), waiting.id.clone());
+        if !self.open.contains_key(&key) {
+            self.lost.insert(key);
+        }
+    }
+
+    /// Answers whose requests were lost.
+    pub(crate) fn torn(&self) -> u64 {
+        self.torn
+    }
+
+    /// Gives up waiting for one.
+    pub(crate) fn give_up(&mut self, waiting: &Waiting) {
+        let key = (Arc::from(waiting.source.as_str()), waiting.id.clone());
+        self.lost.remove(&key);
+        if let Some(calls) = self.open.get_mut(&key) {
+            calls.retain(|call| call.key != waiting.key);
+            if calls.is_empty() {
+                self.open.remove(&key);
+            }
         }
     }
 
@@ -97,7 +182,13 @@ fn is_refusal(document: &Document) -> bool {
 impl OpenCall {
     fn of(document: Document) -> Self {
         let operation = Operation::from_name(json::text(&document.value, &["method"]));
-        Self { streams: operation.is_some_and(Operation::streams), exchange: exchange_of(document) }
+        let origin = &document.origin;
+        Self {
+            streams: operation.is_some_and(Operation::streams),
+            key: format!("{}:{}/{}", origin.source, origin.position, json::id(document.value.get("id"))),
+            exchange: exchange_of(document),
+            stirred: true,
+        }
     }
 
     fn answered(mut self, response: Document) -> Self {
@@ -109,6 +200,7 @@ impl OpenCall {
 
     /// Events come as documents of their own; the call is put together as the stream it was.
     fn add_event(&mut self, event: &Document) {
+        self.stirred = true;
         self.exchange.ended_at = event.at.or(self.exchange.ended_at);
         let name = if event.sse_event.is_empty() { String::new() } else { format!("event: {}\n", event.sse_event) };
         self.exchange.chunks.push(Chunk { at: event.at, text: format!("{name}data: {}\n\n", event.value) });

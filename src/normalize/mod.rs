@@ -20,6 +20,7 @@ pub mod identity;
 mod json;
 pub mod jwks;
 pub mod media_type;
+pub mod open;
 pub mod patterns;
 mod place;
 pub mod protocol;
@@ -56,7 +57,8 @@ impl Default for NormalizerSettings {
     }
 }
 
-/// Records to facts. The facts do not depend on the order of records of different sources.
+/// Records to facts, all at once. The facts do not depend on the order of records of different sources. What goes on
+/// without an end is for [`open::OpenNormalizer`].
 #[derive(Debug)]
 pub struct Normalizer {
     settings: NormalizerSettings,

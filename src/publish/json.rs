@@ -26,7 +26,15 @@ pub const SCHEMA: &str = include_str!("analyze.schema.json");
 /// # Errors
 /// When the report cannot be written as JSON, which would be a defect of the types here.
 pub fn render(report: &Report) -> Result<String, serde_json::Error> {
-    let mut text = serde_json::to_string_pretty(&Output::of(report))?;
+    write(&Output::of(report))
+}
+
+/// A value as text that ends in a line break and does nothing to the terminal on which it is shown.
+///
+/// # Errors
+/// When the value cannot be written as JSON.
+pub fn write<T: Serialize>(value: &T) -> Result<String, serde_json::Error> {
+    let mut text = serde_json::to_string_pretty(value)?;
     text.push('\n');
     Ok(escaped(text))
 }
@@ -42,6 +50,11 @@ pub fn render_lines(report: &Report) -> Result<String, serde_json::Error> {
         text.push('\n');
     }
     Ok(escaped(text))
+}
+
+/// One finding, as in the whole report.
+pub fn finding(finding: &Finding) -> impl Serialize + '_ {
+    FindingOut::of(finding)
 }
 
 /// JSON in which every character that a terminal would act on is an escape: serde_json writes only those of ASCII so, and

@@ -3,10 +3,12 @@
 //! In: a [`crate::findings::Report`]. Out: text. Sees no table, no rule, no clock and no terminal: the caller says how wide
 //! the page is, and strips colours where they are not wanted.
 
+pub mod alertmanager;
 pub mod diagnosis;
 pub mod json;
 pub mod junit;
 pub mod markdown;
+pub mod prometheus;
 pub mod rows;
 #[cfg(test)]
 mod samples;

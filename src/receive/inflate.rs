@@ -28,7 +28,7 @@ pub enum InflateFault {
     /// The compressed bytes are damaged or end too early.
     #[error("broken {format} stream")]
     Broken {
-        /// `gzip` or `zstd`.
+        /// `gzip`, `zstd` or `deflate`.
         format: &'static str,
         /// What the decompressor says.
         source: io::Error,
@@ -64,7 +64,7 @@ fn peek<R: Read>(buffered: &mut BufReader<R>) -> io::Result<Vec<u8>> {
 }
 
 /// A decompressor that counts what it gives and names its faults.
-struct Inflated<R> {
+pub(super) struct Inflated<R> {
     format: &'static str,
     decoder: R,
     limit: u64,
@@ -72,7 +72,8 @@ struct Inflated<R> {
 }
 
 impl<R> Inflated<R> {
-    fn new(format: &'static str, decoder: R, limit: u64) -> Self {
+    /// Counts what `decoder` gives, and fails once that is more than `limit` bytes.
+    pub(super) fn new(format: &'static str, decoder: R, limit: u64) -> Self {
         Self { format, decoder, limit, given: 0 }
     }
 }

@@ -1,7 +1,9 @@
-//! What to look at: files, folders, globs, standard input.
+//! What to look at: files, folders, globs, standard input, and what others send over the network.
 //!
-//! In: what the user named. Out: byte streams with names, decompressed under a limit. Knows nothing of A2A, and never
-//! reads a stream further than it is asked to.
+//! In: what the user named; sockets. Out: byte streams with names, and bodies with a place for their answer, both
+//! decompressed under a limit. Knows nothing of A2A, and never reads a stream further than it is asked to.
+
+pub mod listen;
 
 mod follow;
 mod inflate;

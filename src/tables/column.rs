@@ -9,6 +9,7 @@ use arrow::array::{
 use arrow::datatypes::{DataType, Field, TimeUnit};
 use sha2::{Digest, Sha256};
 
+use super::cells;
 use crate::instant::Instant;
 
 /// A kind of column. Implemented by marker types that the table declarations name.
@@ -23,6 +24,8 @@ pub trait ColumnKind {
     fn array<'a>(cells: impl Iterator<Item = &'a Self::Cell>) -> ArrayRef
     where
         Self::Cell: 'a;
+    /// The cells of a column that was read; `None` when it is of another type. What is null or impossible is unknown.
+    fn cells(array: &ArrayRef) -> Option<Vec<Self::Cell>>;
     /// Shortens text that is too long to be a name of anything.
     fn bound(_: &mut Self::Cell) {}
     /// Adds a cell to the hash that identifies a fact; unambiguous, whatever the cell holds.
@@ -82,6 +85,9 @@ impl ColumnKind for Key {
     fn array<'a>(cells: impl Iterator<Item = &'a String>) -> ArrayRef {
         Arc::new(StringViewArray::from_iter_values(cells))
     }
+    fn cells(array: &ArrayRef) -> Option<Vec<String>> {
+        Some(cells::texts(array)?.into_iter().map(Option::unwrap_or_default).collect())
+    }
     fn bound(cell: &mut String) {
         bound(cell);
     }
@@ -99,6 +105,9 @@ impl ColumnKind for Moment {
     fn array<'a>(cells: impl Iterator<Item = &'a Instant>) -> ArrayRef {
         Arc::new(TimestampNanosecondArray::from_iter_values(cells.map(|t| t.0)))
     }
+    fn cells(array: &ArrayRef) -> Option<Vec<Instant>> {
+        Some(cells::instants(array)?.into_iter().map(Option::unwrap_or_default).collect())
+    }
     fn hash(cell: &Instant, into: &mut Sha256) {
         into.update(cell.0.to_le_bytes());
     }
@@ -112,6 +121,9 @@ impl ColumnKind for Time {
     }
     fn array<'a>(cells: impl Iterator<Item = &'a Option<Instant>>) -> ArrayRef {
         Arc::new(TimestampNanosecondArray::from_iter(cells.map(|t| t.map(|t| t.0))))
+    }
+    fn cells(array: &ArrayRef) -> Option<Vec<Option<Instant>>> {
+        cells::instants(array)
     }
     fn hash(cell: &Option<Instant>, into: &mut Sha256) {
         hash_presence(cell.is_some(), into);
@@ -128,6 +140,9 @@ impl ColumnKind for Int {
     fn array<'a>(cells: impl Iterator<Item = &'a Option<i64>>) -> ArrayRef {
         Arc::new(Int64Array::from_iter(cells.copied()))
     }
+    fn cells(array: &ArrayRef) -> Option<Vec<Option<i64>>> {
+        cells::integers(array)
+    }
     fn hash(cell: &Option<i64>, into: &mut Sha256) {
         hash_presence(cell.is_some(), into);
         into.update(cell.unwrap_or_default().to_le_bytes());
@@ -142,6 +157,9 @@ impl ColumnKind for Flag {
     }
     fn array<'a>(cells: impl Iterator<Item = &'a Option<bool>>) -> ArrayRef {
         Arc::new(BooleanArray::from_iter(cells.copied()))
+    }
+    fn cells(array: &ArrayRef) -> Option<Vec<Option<bool>>> {
+        cells::flags(array)
     }
     fn hash(cell: &Option<bool>, into: &mut Sha256) {
         into.update([match cell {
@@ -172,6 +190,9 @@ impl ColumnKind for Texts {
             }
         }
         Arc::new(builder.finish())
+    }
+    fn cells(array: &ArrayRef) -> Option<Vec<Option<Vec<String>>>> {
+        cells::lists(array)
     }
     fn bound(cell: &mut Option<Vec<String>>) {
         cell.iter_mut().flatten().for_each(bound);

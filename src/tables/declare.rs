@@ -6,6 +6,8 @@ use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 
+use super::stamp::TableError;
+
 /// A table of facts.
 pub trait Table: Sized {
     /// Name in SQL.
@@ -22,12 +24,19 @@ pub trait Table: Sized {
     /// # Errors
     /// When arrays and schema disagree, which would be a defect of the declaration.
     fn batch(rows: &[Self]) -> Result<RecordBatch, ArrowError>;
+    /// The rows of a batch, also of one that an older or newer program wrote: columns that it lacks get their default,
+    /// unknown ones are passed over. Identities stay as they were sealed.
+    ///
+    /// # Errors
+    /// When a column is of another type, or the time of the facts is missing.
+    fn rows(batch: &RecordBatch) -> Result<Vec<Self>, TableError>;
 }
 
 macro_rules! columns {
     ($(#[$meta:meta])* $vis:vis struct $row:ident { $($(#[$doc:meta])* $column:ident : $kind:ident,)* }) => {
         $(#[$meta])*
-        #[derive(Debug, Clone, PartialEq, Default)]
+        #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+        #[serde(default)]
         $vis struct $row { $($(#[$doc])* pub $column: <$kind as ColumnKind>::Cell,)* }
 
         impl $row {
@@ -36,6 +45,14 @@ macro_rules! columns {
             }
             fn arrays<'a, I: Iterator<Item = &'a $row> + Clone>(rows: I) -> Vec<ArrayRef> {
                 vec![$($kind::array(rows.clone().map(|row| &row.$column))),*]
+            }
+            #[allow(dead_code, reason = "derived columns are made anew")]
+            fn read(batch: &RecordBatch, table: &'static str) -> Result<Vec<$row>, TableError> {
+                let mut rows = vec![$row::default(); batch.num_rows()];
+                $(for (row, cell) in rows.iter_mut().zip(read::<$kind>(batch, table, stringify!($column))?) {
+                    row.$column = cell;
+                })*
+                Ok(rows)
             }
             #[allow(dead_code, reason = "derived columns are not bounded")]
             fn bound(&mut self) {
@@ -57,7 +74,8 @@ macro_rules! table {
         }
 
         $(#[$meta])*
-        #[derive(Debug, Clone, PartialEq, Default)]
+        #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+        #[serde(default)]
         pub struct $row {
             /// Columns that every table has.
             pub common: Common,
@@ -94,6 +112,17 @@ macro_rules! table {
                 arrays.extend(Bucketed::arrays(buckets.iter()));
                 arrays.extend($own::arrays(rows.iter().map(|row| &row.own)));
                 RecordBatch::try_new(Self::schema(), arrays)
+            }
+
+            fn rows(batch: &RecordBatch) -> Result<Vec<Self>, TableError> {
+                let commons = Common::read(batch, $name)?;
+                let rows = commons.into_iter().zip($own::read(batch, $name)?).map(|(common, own)| {
+                    let mut row = Self { common, own };
+                    row.common.bound();
+                    row.own.bound();
+                    if row.common.fact_id.is_empty() { row.seal() } else { row }
+                });
+                Ok(rows.collect())
             }
         }
     };

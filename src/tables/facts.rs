@@ -5,17 +5,42 @@ use std::collections::{BTreeSet, HashSet};
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
+use serde::{Deserialize, Serialize};
 
 use super::declare::Table;
 use super::schema::{
     ArtifactPartRow, CardEndpointRow, CardRow, CardSkillRow, Common, ExchangeRow, PolicyChangeRow, PushDeliveryRow,
     SigningKeyRow, TaskEventRow,
 };
+use super::stamp::{self, TableError};
 
 macro_rules! facts {
-    ($($field:ident : $row:ident, $push:ident;)*) => {
+    ($($field:ident : $row:ident, $push:ident, $one:ident;)*) => {
+        /// A row of any table.
+        #[derive(Debug, Clone, PartialEq)]
+        pub enum Fact {
+            $(#[doc = concat!("A row of `", stringify!($field), "`.")] $one(Box<$row>),)*
+        }
+
+        impl Fact {
+            /// Its common columns.
+            pub fn common(&self) -> &Common {
+                match self {
+                    $(Self::$one(row) => &row.common,)*
+                }
+            }
+
+            /// Its common columns, to resolve identities in.
+            pub fn common_mut(&mut self) -> &mut Common {
+                match self {
+                    $(Self::$one(row) => &mut row.common,)*
+                }
+            }
+        }
+
         /// Rows of all tables.
-        #[derive(Debug, Clone, Default)]
+        #[derive(Debug, Clone, Default, Serialize, Deserialize)]
+        #[serde(default)]
         pub struct Facts {
             $(#[doc = concat!("Rows of `", stringify!($field), "`.")] pub $field: Vec<$row>,)*
         }
@@ -29,6 +54,18 @@ macro_rules! facts {
             /// Number of rows.
             pub fn len(&self) -> usize {
                 0 $(+ self.$field.len())*
+            }
+
+            /// Adds a row as it is, to the table that it is of.
+            pub fn put(&mut self, fact: Fact) {
+                match fact {
+                    $(Fact::$one(row) => self.$field.push(*row),)*
+                }
+            }
+
+            /// Each row by itself, table after table.
+            pub fn into_rows(self) -> impl Iterator<Item = Fact> {
+                std::iter::empty() $(.chain(self.$field.into_iter().map(|row| Fact::$one(Box::new(row)))))*
             }
 
             /// Adds the rows of another set.
@@ -71,6 +108,19 @@ macro_rules! facts {
                 Ok(vec![$(($row::NAME, $row::batch(&self.$field)?)),*])
             }
 
+            /// Adds the rows of a batch of the table of that name, as they were sealed; tells whether there is such a table.
+            ///
+            /// # Errors
+            /// As [`Table::rows`].
+            pub fn take(&mut self, table: &str, batch: &RecordBatch) -> Result<bool, TableError> {
+                stamp::readable(batch.schema_ref())?;
+                match table {
+                    $($row::NAME => self.$field.append(&mut $row::rows(batch)?),)*
+                    _ => return Ok(false),
+                }
+                Ok(true)
+            }
+
             /// Name and schema of every table.
             pub fn schemas() -> Vec<(&'static str, SchemaRef)> {
                 vec![$(($row::NAME, $row::schema())),*]
@@ -80,15 +130,15 @@ macro_rules! facts {
 }
 
 facts! {
-    exchanges: ExchangeRow, push_exchange;
-    task_events: TaskEventRow, push_task_event;
-    artifact_parts: ArtifactPartRow, push_artifact_part;
-    cards: CardRow, push_card;
-    card_skills: CardSkillRow, push_card_skill;
-    card_endpoints: CardEndpointRow, push_card_endpoint;
-    push_deliveries: PushDeliveryRow, push_push_delivery;
-    signing_keys: SigningKeyRow, push_signing_key;
-    policy_changes: PolicyChangeRow, push_policy_change;
+    exchanges: ExchangeRow, push_exchange, Exchange;
+    task_events: TaskEventRow, push_task_event, TaskEvent;
+    artifact_parts: ArtifactPartRow, push_artifact_part, ArtifactPart;
+    cards: CardRow, push_card, Card;
+    card_skills: CardSkillRow, push_card_skill, CardSkill;
+    card_endpoints: CardEndpointRow, push_card_endpoint, CardEndpoint;
+    push_deliveries: PushDeliveryRow, push_push_delivery, PushDelivery;
+    signing_keys: SigningKeyRow, push_signing_key, SigningKey;
+    policy_changes: PolicyChangeRow, push_policy_change, PolicyChange;
 }
 
 /// What became of a set of facts.
@@ -123,6 +173,19 @@ macro_rules! exclusive {
     };
 }
 
+impl Fact {
+    /// The task that it names, which may be `''`; none of a table without tasks.
+    pub fn task_id(&self) -> Option<&str> {
+        match self {
+            Self::Exchange(row) => Some(&row.own.task_id),
+            Self::TaskEvent(row) => Some(&row.own.task_id),
+            Self::ArtifactPart(row) => Some(&row.own.task_id),
+            Self::PushDelivery(row) => Some(&row.own.task_id),
+            _ => None,
+        }
+    }
+}
+
 impl Facts {
     /// Task and common columns of the rows of every table that names a task; the task may be `''`.
     pub fn of_tasks(&self) -> impl Iterator<Item = (&str, &Common)> {
@@ -132,6 +195,33 @@ impl Facts {
     /// As [`Facts::of_tasks`], to resolve identities in.
     pub fn of_tasks_mut(&mut self) -> impl Iterator<Item = (&str, &mut Common)> {
         of_tasks!(self, iter_mut, exclusive)
+    }
+
+    /// The rows of batches by table, as they were sealed; batches of tables unknown here are passed over.
+    ///
+    /// # Errors
+    /// As [`Table::rows`].
+    pub fn from_batches<'a, S: AsRef<str>>(
+        batches: impl IntoIterator<Item = (S, &'a RecordBatch)>,
+    ) -> Result<Self, TableError> {
+        let mut facts = Self::default();
+        for (table, batch) in batches {
+            facts.take(table.as_ref(), batch)?;
+        }
+        Ok(facts)
+    }
+
+    /// Keeps the rows that name a task.
+    pub fn retain_task(&mut self, task: &str) {
+        let mut rest = std::mem::take(self);
+        rest.exchanges.retain(|row| row.own.task_id == task);
+        rest.task_events.retain(|row| row.own.task_id == task);
+        rest.artifact_parts.retain(|row| row.own.task_id == task);
+        rest.push_deliveries.retain(|row| row.own.task_id == task);
+        self.exchanges = rest.exchanges;
+        self.task_events = rest.task_events;
+        self.artifact_parts = rest.artifact_parts;
+        self.push_deliveries = rest.push_deliveries;
     }
 
     /// Whether there are no rows at all.

@@ -7,10 +7,13 @@ use std::sync::Arc;
 use arrow::array::{ArrayRef, RecordBatch};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use arrow::error::ArrowError;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use super::cells::read;
 use super::column::{ColumnKind, Flag, Int, Key, Moment, Texts, Time};
 use super::declare::{Table, columns, table};
+use super::stamp::TableError;
 use crate::instant::Instant;
 
 columns! {

@@ -17,16 +17,19 @@ use crate::decode::record::{Attributes, Origin, RejectReason, Sink, SpanEvent};
 const MAX_DEPTH: usize = 128;
 
 /// Names of the list of resources with spans.
-const RESOURCE_SPANS: [&str; 2] = ["resourceSpans", "resource_spans"];
+pub(super) const RESOURCE_SPANS: [&str; 2] = ["resourceSpans", "resource_spans"];
 /// Names of the list of resources with log records.
-const RESOURCE_LOGS: [&str; 2] = ["resourceLogs", "resource_logs"];
+pub(super) const RESOURCE_LOGS: [&str; 2] = ["resourceLogs", "resource_logs"];
 /// Names of the list of resources with metrics.
-const RESOURCE_METRICS: [&str; 2] = ["resourceMetrics", "resource_metrics"];
+pub(super) const RESOURCE_METRICS: [&str; 2] = ["resourceMetrics", "resource_metrics"];
 /// Names of the list of scopes with spans; the later ones were used until OTLP 0.15, the last by Tempo.
-const SCOPE_SPANS: [&str; 5] =
+pub(super) const SCOPE_SPANS: [&str; 5] =
     ["scopeSpans", "scope_spans", "instrumentationLibrarySpans", "instrumentation_library_spans", "ilSpans"];
 /// Names of the list of scopes with log records.
-const SCOPE_LOGS: [&str; 4] = ["scopeLogs", "scope_logs", "instrumentationLibraryLogs", "instrumentation_library_logs"];
+pub(super) const SCOPE_LOGS: [&str; 4] =
+    ["scopeLogs", "scope_logs", "instrumentationLibraryLogs", "instrumentation_library_logs"];
+/// Names of the list of log records of a scope.
+pub(super) const LOG_RECORDS: [&str; 3] = ["logRecords", "log_records", "logs"];
 /// Names of the scope.
 const SCOPE: [&str; 3] = ["scope", "instrumentationLibrary", "instrumentation_library"];
 
@@ -102,7 +105,7 @@ fn items(mut group: Members, resource: Arc<Attributes>, signal: Signal, origin: 
     let shared = Shared { resource, scope: group.object(&SCOPE).text(&["name"]) };
     let list = match signal {
         Signal::Spans => group.list(&["spans"]),
-        Signal::Logs => group.list(&["logRecords", "log_records", "logs"]),
+        Signal::Logs => group.list(&LOG_RECORDS),
     };
     for item in list {
         match (Members::of(item), signal) {

@@ -9,7 +9,11 @@ pub mod proto;
 
 mod assemble;
 mod lenient;
+mod survey;
 mod wire;
+
+pub(in crate::decode) use survey::survey;
+pub(in crate::decode) use wire::Signal;
 
 use super::exchange;
 use super::record::{LogRecord, Origin, Record, Reject, RejectReason, Sink};

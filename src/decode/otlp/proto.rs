@@ -135,7 +135,7 @@ impl<'a> Iterator for Frames<'a> {
 /// the bytes are none.
 pub fn decode(bytes: &[u8], origin: &Origin, sink: &mut dyn Sink) -> bool {
     let Some(framing) = Framing::detect(bytes) else { return false };
-    let mut walk = Walk { origin, sink };
+    let mut walk = Walk { origin, sink, items: 0, broken: None };
     for frame in (Frames { bytes, at: 0, framing }) {
         match frame {
             Frame::Message(part) => walk.request(part),
@@ -148,10 +148,35 @@ pub fn decode(bytes: &[u8], origin: &Origin, sink: &mut dyn Sink) -> bool {
     true
 }
 
+/// Decodes the body of a request that its path says to be of `signal`; how many items it holds: spans, log records, data
+/// points of metrics, which are only counted.
+///
+/// # Errors
+/// When the body as a whole is no such request. What was delivered until then has no meaning.
+pub(in crate::decode) fn decode_request(
+    bytes: &[u8],
+    signal: Signal,
+    origin: &Origin,
+    sink: &mut dyn Sink,
+) -> Result<u64, &'static str> {
+    match sniff(bytes) {
+        Sniff::Request(found) if found != signal => return Err("the body is an OTLP request for another signal"),
+        Sniff::Foreign => return Err("the body is no OTLP request in protobuf"),
+        Sniff::Request(_) | Sniff::Undecided => {}
+    }
+    let mut walk = Walk { origin, sink, items: 0, broken: None };
+    walk.groups(Part { bytes, start: 0, ending: Ending::Complete }, signal);
+    walk.broken.map_or(Ok(walk.items), Err)
+}
+
 /// A walk over the outer layers of requests.
 struct Walk<'s> {
     origin: &'s Origin,
     sink: &'s mut dyn Sink,
+    /// Items met.
+    items: u64,
+    /// Why the request as a whole is wrong, for those who take all of a request or nothing.
+    broken: Option<&'static str>,
 }
 
 impl Walk<'_> {
@@ -184,8 +209,12 @@ impl Walk<'_> {
         };
         self.sink.recognised(&self.origin.source, format);
         if signal != Signal::Metrics {
-            self.each(request, &[number::RESOURCE_GROUP], |walk, group| walk.resource_group(group, signal));
+            self.groups(request, signal);
         }
+    }
+
+    fn groups(&mut self, request: Part<'_>, signal: Signal) {
+        self.each(request, &[number::RESOURCE_GROUP], |walk, group| walk.resource_group(group, signal));
     }
 
     fn resource_group(&mut self, group: Part<'_>, signal: Signal) {
@@ -213,6 +242,7 @@ impl Walk<'_> {
             return self.reject(item.start, RejectReason::Truncated, "the request ends within a span or log record");
         }
         let place = self.place(item.start);
+        self.items += if signal == Signal::Metrics { data_points(item.bytes) } else { 1 };
         match signal {
             Signal::Traces => {
                 if let Some(span) = self.message::<Span>(item, "span") {
@@ -240,6 +270,9 @@ impl Walk<'_> {
                 // The error names fields and wire types, never content; its kind is not public.
                 let text = error.to_string();
                 let is_too_deep = text.contains("recursion limit");
+                if is_too_deep {
+                    self.broken = Some("the body nests deeper than the limit");
+                }
                 let reason = if is_too_deep { RejectReason::TooDeep } else { RejectReason::BadProtobuf };
                 self.reject(part.start, reason, format!("{what}: {text}"));
                 None
@@ -255,6 +288,7 @@ impl Walk<'_> {
         for part in parts(message) {
             match part {
                 Ok((_, part)) if part.ending == Ending::Cut && message.ending == Ending::Complete => {
+                    self.broken = Some("the body is cut short or no protobuf");
                     return self.reject(part.start, RejectReason::BadProtobuf, "a field outruns its message");
                 }
                 Ok((number, part)) => {
@@ -267,7 +301,10 @@ impl Walk<'_> {
                     }
                 }
                 Err(Broken::Truncated) if message.ending != Ending::Complete => is_cut = true,
-                Err(_) => return self.reject(message.start, RejectReason::BadProtobuf, "a field that is none"),
+                Err(_) => {
+                    self.broken = Some("the body is cut short or no protobuf");
+                    return self.reject(message.start, RejectReason::BadProtobuf, "a field that is none");
+                }
             }
         }
         if is_cut && !is_noted {
@@ -288,6 +325,17 @@ fn parts(message: Part<'_>) -> impl Iterator<Item = Result<(u32, Part<'_>), Brok
         },
         Err(broken) => Some(Err(broken)),
     })
+}
+
+/// Data points of a metric: what repeats in field 1 of its gauge, sum, histograms or summary.
+fn data_points(metric: &[u8]) -> u64 {
+    let points = |data: &[u8]| Fields::new(data).flatten().filter(|field| field.number == 1).count();
+    let data = Fields::new(metric).flatten().filter(|field| matches!(field.number, 5 | 7 | 9 | 10 | 11));
+    data.map(|field| match field.content {
+        Content::Bytes { bytes, .. } => points(bytes) as u64,
+        _ => 0,
+    })
+    .sum()
 }
 
 fn span_parts(span: Span) -> SpanParts {

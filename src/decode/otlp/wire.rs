@@ -7,7 +7,7 @@ use super::assemble::{SPAN_ID, TRACE_ID};
 
 /// What a request is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Signal {
+pub(in crate::decode) enum Signal {
     Traces,
     Logs,
     Metrics,

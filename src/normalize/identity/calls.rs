@@ -19,14 +19,15 @@ pub(super) fn resolve(facts: &mut Facts) {
     let mut by_record: HashMap<String, String> = HashMap::new();
     for row in &mut facts.exchanges {
         if row.common.call_id.is_empty() {
-            if !row.own.rpc_id.is_empty() && !row.own.message_id.is_empty() {
-                let key = hash(&[&row.common.agent, &row.own.rpc_id, &row.own.message_id]);
-                row.common.call_id = format!("rpc:{key}");
-            }
+            row.common.call_id = rpc_call(row, &row.common.agent);
         } else if shared.contains(&row.common.call_id) {
             row.common.call_id = format!("{}:{}", row.common.call_id, request_key(row));
         }
-        by_record.insert(row.common.record_id.clone(), row.common.call_id.clone());
+        // Of several calls in one record the smallest speaks for what is not itself a call.
+        let call = by_record.entry(row.common.record_id.clone()).or_insert_with(|| row.common.call_id.clone());
+        if call.is_empty() || (!row.common.call_id.is_empty() && row.common.call_id < *call) {
+            call.clone_from(&row.common.call_id);
+        }
     }
     for row in &mut facts.push_deliveries {
         // A delivery that nothing pairs is a call of its own, so that deliveries can be kept by call.
@@ -44,7 +45,7 @@ pub(super) fn resolve(facts: &mut Facts) {
 }
 
 /// Whether the span is the caller's, out of a traceparent: a span has its own, and a log record the active one.
-fn is_taped(common: &Common) -> bool {
+pub(super) fn is_taped(common: &Common) -> bool {
     !["span/", "log/"].iter().any(|carrier| common.record_id.starts_with(carrier))
 }
 
@@ -60,8 +61,16 @@ fn spans_of_several_calls(facts: &Facts) -> BTreeSet<String> {
     requests.into_iter().filter(|(_, keys)| keys.len() > 1).map(|((call, _, _), _)| call.to_owned()).collect()
 }
 
-fn request_key(row: &ExchangeRow) -> String {
+pub(super) fn request_key(row: &ExchangeRow) -> String {
     hash(&[&row.own.operation_raw, &row.own.rpc_id, &row.own.message_id, &row.own.request_task_id])
+}
+
+/// The call of an agent that JSON-RPC id and message id name together; `''` without both.
+pub(super) fn rpc_call(row: &ExchangeRow, agent: &str) -> String {
+    if row.own.rpc_id.is_empty() || row.own.message_id.is_empty() {
+        return String::new();
+    }
+    format!("rpc:{}", hash(&[agent, &row.own.rpc_id, &row.own.message_id]))
 }
 
 fn hash(parts: &[&str]) -> String {

@@ -37,11 +37,11 @@ fn trace_key(common: &Common) -> String {
 }
 
 /// A webhook call stands in the trace of the send that made the task, but its caller is the agent.
-fn may_take_a_name(common: &Common) -> bool {
+pub(super) fn may_take_a_name(common: &Common) -> bool {
     common.observer != "receiver"
 }
 
-fn is_name(reference: &str) -> bool {
+pub(super) fn is_name(reference: &str) -> bool {
     !reference.is_empty() && reference.trim_matches(['[', ']']).parse::<IpAddr>().is_err()
 }
 

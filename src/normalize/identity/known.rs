@@ -1,21 +1,23 @@
-//! The facts known so far, and what more of them change in who is who.
+//! The facts known so far, and what more or fewer of them change in who is who.
 //!
-//! In: facts as their records gave them, in any order and any number of times. Out: the facts that came, went or are now of
-//! another agent, client or call. A function of the set: after the same facts the same are known, however they came.
+//! In: facts as their records gave them, in any order and any number of times, and facts to forget. Out: the facts that came,
+//! went or are now of another agent, client or call. A function of the set: after the same facts the same are known, however
+//! they came.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::IdentitySettings;
-use crate::tables::{Common, Facts, FactsDelta};
+use super::relation::{Key, Slot};
+use super::web::Web;
+use crate::tables::{Common, Fact, Facts, FactsDelta};
 
 /// Facts and their identities.
 #[derive(Debug, Clone, Default)]
 pub struct Known {
     settings: IdentitySettings,
-    /// As their records gave them, each once.
-    given: Facts,
-    /// Common columns as they were last told, by `fact_id`.
-    told: HashMap<String, Common>,
+    web: Web,
+    /// Where each fact is, by `fact_id`.
+    slots: HashMap<Key, Slot>,
 }
 
 impl Known {
@@ -26,30 +28,71 @@ impl Known {
 
     /// Takes facts, identities not resolved, and tells what changed.
     pub fn add(&mut self, facts: Facts) -> FactsDelta {
-        self.given.append(facts);
-        self.given.make_set();
-        // Any fact can join two agents, and so change who every other fact is about.
-        let mut added = self.given.clone();
-        super::resolve(&mut added, &self.settings);
-        added.retain(|common| match self.told.get(&common.fact_id) {
-            Some(told) if told == common => false,
-            _ => {
-                self.told.insert(common.fact_id.clone(), common.clone());
-                true
+        for fact in facts.into_rows() {
+            self.take(fact);
+        }
+        FactsDelta { added: self.changed(), ..FactsDelta::default() }
+    }
+
+    /// Forgets facts by `fact_id`, and tells what changed. What is not known is passed over.
+    pub fn remove<'a>(&mut self, fact_ids: impl IntoIterator<Item = &'a str>) -> FactsDelta {
+        let mut removed = BTreeSet::new();
+        for id in fact_ids {
+            let key = self.web.keys.of(&[id]);
+            if let Some(slot) = self.slots.remove(&key) {
+                self.web.remove(slot);
+                removed.insert(id.to_owned());
             }
-        });
-        FactsDelta { added, ..FactsDelta::default() }
+        }
+        FactsDelta { added: self.changed(), removed }
     }
 
     /// Number of facts.
     pub fn len(&self) -> usize {
-        self.given.len()
+        self.slots.len()
     }
 
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
-        self.given.is_empty()
+        self.slots.is_empty()
     }
+
+    /// Whether nothing at all is left of the facts that were known.
+    #[cfg(test)]
+    pub(super) fn is_forgotten(&self) -> bool {
+        self.web.is_empty()
+    }
+
+    /// Takes a fact; of one that is known already the one that stands further ahead in its source.
+    fn take(&mut self, fact: Fact) {
+        let id = self.web.keys.of(&[&fact.common().fact_id]);
+        if let Some(&slot) = self.slots.get(&id) {
+            let is_ahead = self.web.get(slot).is_none_or(|known| place(fact.common()) < place(known.fact.common()));
+            if !is_ahead {
+                return;
+            }
+            self.web.remove(slot);
+        }
+        let slot = self.web.insert(fact);
+        self.slots.insert(id, slot);
+    }
+
+    /// The facts whose identity is another than was told.
+    fn changed(&mut self) -> Facts {
+        let mut facts = Facts::default();
+        for slot in self.web.resolve(&self.settings) {
+            if let Some(entry) = self.web.get(slot) {
+                facts.put(entry.fact.clone());
+            }
+        }
+        facts.make_set();
+        facts
+    }
+}
+
+/// Which of two readings of one fact is kept.
+fn place(common: &Common) -> (&str, &str) {
+    (&common.source, &common.position)
 }
 
 #[cfg(test)]

@@ -6,8 +6,15 @@
 mod agents;
 mod calls;
 mod clients;
+mod directory;
+mod entry;
 mod known;
+mod places;
+mod references;
+mod relation;
 mod site;
+mod ties;
+mod web;
 
 use std::collections::BTreeMap;
 
@@ -33,3 +40,5 @@ pub fn resolve(facts: &mut Facts, settings: &IdentitySettings) {
 
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod trials;

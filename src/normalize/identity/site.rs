@@ -37,6 +37,11 @@ impl Site {
         Some(Self { authority, path: url.path().trim_end_matches('/').to_owned() })
     }
 
+    /// The first place of an authority in the order of places.
+    pub(super) fn first(authority: &str) -> Self {
+        Self { authority: authority.to_owned(), path: String::new() }
+    }
+
     /// The base of the agent whose card is served here; the place itself when it is no card path.
     pub(super) fn card_base(mut self) -> Self {
         if let Some(base) = CARD_PATHS.iter().find_map(|ending| self.path.strip_suffix(ending)) {

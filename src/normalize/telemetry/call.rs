@@ -12,32 +12,34 @@ use crate::normalize::protocol::operation::{Dialect, Operation};
 use crate::normalize::protocol::state;
 use crate::tables::{Common, ExchangeColumns, ExchangeRow, Facts};
 
-use super::Context;
 use super::delivery::Deliveries;
 use super::failure::{Circumstances, Failure};
 use super::http::Http;
+use super::knowledge::Knowledge;
 use super::look::push_look;
 use super::node::{Node, Side};
 use super::row::{call_id, first, service_ref};
-use super::sentence::Notes;
+use super::sentence::Errors;
 use super::state::{End, push_executor_ends, task_event};
 use super::statement::Statement;
 use super::trace::Call;
+use super::{Around, Context};
 
 /// Adds the rows of all calls; POSTs that are none go to the deliveries.
 pub(super) fn facts(
     nodes: &[Node],
     calls: &[Call],
-    notes: &mut Notes,
+    errors: &mut Errors<'_>,
     deliveries: &mut Deliveries<'_>,
-    context: &Context<'_>,
+    around: &Around<'_>,
     facts: &mut Facts,
-) {
+) -> Judged {
+    let (context, known) = (around.context, around.known);
     let on_wire: HashSet<(&str, Side)> =
         nodes.iter().filter(|node| node.wire.is_some()).map(|node| (node.seen.service.as_str(), node.side)).collect();
     let views: Vec<Option<View<'_>>> =
-        calls.iter().map(|call| View::new(nodes, call, context).map(|view| view.with_log(notes))).collect();
-    let bases = known_bases(&views);
+        calls.iter().map(|call| View::new(nodes, call, context).map(|view| view.with_log(errors))).collect();
+    let (sure, bases) = known_bases(calls, &views);
     let mut ends = Vec::new();
     for (index, view) in views.iter().enumerate() {
         let Some(view) = view else { continue };
@@ -45,17 +47,27 @@ pub(super) fn facts(
         if let Some(http) = view.first.http().filter(|http| http.method == "GET" && card::is_card_path(&http.path)) {
             push_look(view.first, http, other.and_then(|other| other.first.http()), facts);
         }
-        if !view.is_call(other, &bases) {
+        if !view.is_call(other, &bases, known) {
             deliveries.consider(index);
-        } else if view.on_wire || view.spoke || view.stands_alone(&on_wire) {
-            ends.extend(push_call(view, other, context, facts));
+        } else if view.on_wire || view.spoke || view.stands_alone(&on_wire, known) {
+            let node = calls.get(index).and_then(|call| call.nodes.first().copied()).unwrap_or_default();
+            ends.extend(push_call(node, view, other, context, facts));
             let agent_ref = view.agent_ref(other, context.aliases);
             calls.get(index).into_iter().flat_map(|call| &call.nodes).for_each(|node| {
                 deliveries.called(*node, agent_ref.clone());
             });
         }
     }
-    push_executor_ends(nodes, &ends, facts);
+    push_executor_ends(nodes, &ends, known, facts);
+    Judged { bases: sure, ends }
+}
+
+/// What calls tell that others are judged by.
+pub(super) struct Judged {
+    /// Interfaces under which calls happened that nothing else is like, with the index of the first node of each.
+    pub(super) bases: Vec<(usize, String)>,
+    /// Ends of tasks.
+    pub(super) ends: Vec<End>,
 }
 
 /// All that the spans of a call say together.
@@ -116,14 +128,15 @@ impl<'a> View<'a> {
 
     /// Whether spans of an SDK alone are to be taken for a call: where its service's requests on the wire are seen, those
     /// are the calls, and this is a piece of one whose parents were not exported.
-    fn stands_alone(&self, on_wire: &HashSet<(&str, Side)>) -> bool {
-        let instrumented = on_wire.contains(&(self.first.seen.service.as_str(), self.first.side));
+    fn stands_alone(&self, on_wire: &HashSet<(&str, Side)>, known: &Knowledge) -> bool {
+        let (service, side) = (self.first.seen.service.as_str(), self.first.side);
+        let instrumented = on_wire.contains(&(service, side)) || known.is_on_wire(service, side);
         !instrumented && (self.operation.is_some() || self.first.side == Side::Server)
     }
 
     /// Adds what the server logged of a refusal.
-    fn with_log(mut self, notes: &mut Notes) -> Self {
-        if let Some(told) = notes.errors_of(self.first) {
+    fn with_log(mut self, errors: &mut Errors<'_>) -> Self {
+        if let Some(told) = errors.of_node(self.first) {
             self.failure.get_or_insert_default().fill(&told.failure);
             self.said.fill(&Statement { rpc_id: told.rpc_id, protocol_version: told.version, ..Statement::default() });
         }
@@ -172,8 +185,8 @@ impl<'a> View<'a> {
     }
 
     /// Whether it is one, with what is known of its other side and of other calls.
-    fn is_call(&self, other: Option<&Self>, bases: &HashSet<String>) -> bool {
-        let known = |base: &str| bases.contains(base);
+    fn is_call(&self, other: Option<&Self>, bases: &HashSet<String>, known: &Knowledge) -> bool {
+        let known = |base: &str| bases.contains(base) || known.is_base(base);
         self.is_call_by_itself()
             || other.is_some_and(Self::is_call_by_itself)
             || self.path.as_ref().is_some_and(|path| known(&path_base(self.first, path)))
@@ -232,21 +245,31 @@ impl<'a> View<'a> {
 
 /// How the call travelled, by whoever says it.
 fn binding(first: &Node, said: &Statement, members: &[&Node], rest_path: bool) -> &'static str {
-    let by_name = members.iter().map(|node| node.sdk_binding).find(|word| !word.is_empty());
+    let by_name = members.iter().map(|node| node.sdk_binding.as_str()).find(|word| !word.is_empty());
     match said.binding.as_str() {
         "jsonrpc" => "jsonrpc",
         "http+json" => "http+json",
         "grpc" => "grpc",
         _ if first.http().is_some_and(Http::is_grpc) => "grpc",
         _ if rest_path => "http+json",
-        _ => by_name.unwrap_or_default(),
+        _ => match by_name.unwrap_or_default() {
+            "jsonrpc" => "jsonrpc",
+            "http+json" => "http+json",
+            "grpc" => "grpc",
+            _ => "",
+        },
     }
 }
 
 /// Interfaces under which calls happened that nothing else is like.
-fn known_bases(views: &[Option<View<'_>>]) -> HashSet<String> {
-    let sure = views.iter().flatten().filter(|view| view.is_call_by_itself());
-    sure.filter_map(|view| Some(path_base(view.first, view.path.as_ref()?))).collect()
+fn known_bases(calls: &[Call], views: &[Option<View<'_>>]) -> (Vec<(usize, String)>, HashSet<String>) {
+    let of_view = |(call, view): (&Call, &Option<View<'_>>)| {
+        let view = view.as_ref().filter(|view| view.is_call_by_itself())?;
+        Some((*call.nodes.first()?, path_base(view.first, view.path.as_ref()?)))
+    };
+    let sure: Vec<(usize, String)> = calls.iter().zip(views).filter_map(of_view).collect();
+    let bases = sure.iter().map(|(_, base)| base.clone()).collect();
+    (sure, bases)
 }
 
 fn path_base(node: &Node, path: &PathCall) -> String {
@@ -255,14 +278,20 @@ fn path_base(node: &Node, path: &PathCall) -> String {
     format!("{root}{}", path.base)
 }
 
-fn push_call(view: &View<'_>, other: Option<&View<'_>>, context: &Context<'_>, facts: &mut Facts) -> Option<End> {
+fn push_call(
+    node: usize,
+    view: &View<'_>,
+    other: Option<&View<'_>>,
+    context: &Context<'_>,
+    facts: &mut Facts,
+) -> Option<End> {
     let failure = view.failure_of_call(other);
     let common = view.common(other, context.aliases);
     let own = columns(view, other, failure.as_ref());
     let event = task_event(view.first, &view.said, &common, &own);
     facts.push_exchange(ExchangeRow { common, own });
     let event = event?;
-    let end = End { task_id: event.own.task_id.clone(), state: state::canonical(&event.own.state) };
+    let end = End { node, task_id: event.own.task_id.clone(), state: state::canonical(&event.own.state) };
     facts.push_task_event(event);
     Some(end).filter(|end| state::is_terminal(end.state))
 }

@@ -6,17 +6,21 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::decode::record::Observer;
+use serde::{Deserialize, Serialize};
+
+use crate::decode::record::{Observer, Position};
 use crate::instant::Instant;
 use crate::normalize::aliases::Aliases;
 use crate::tables::{Facts, PushDeliveryColumns, PushDeliveryRow};
 
-use super::Context;
-use super::hook::{Hooks, is_same_hook};
+use super::Around;
+use super::hook::{HookUrls, Hooks, is_same_hook};
 use super::http::Http;
+use super::knowledge::{Knowledge, hook_urls};
 use super::node::{Node, Side};
 use super::row::{Seen, call_id, service_ref};
-use super::sentence::{CLOSE_NANOS, MAX_NEIGHBOURS, Notes, SLACK_NANOS};
+use super::said::Calls;
+use super::sentence::{CLOSE_NANOS, HttpLines, MAX_NEIGHBOURS, Notes, SLACK_NANOS};
 use super::taped::Taped;
 use super::trace::Call;
 
@@ -24,19 +28,27 @@ use super::trace::Call;
 const MAX_STEPS: usize = 32;
 
 /// What a log record says of a delivery. Empty texts are unknown.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Note {
     pub(super) seen: Seen,
     pub(super) observer: Observer,
+    #[serde(default)]
     pub(super) task_id: String,
+    #[serde(default)]
     pub(super) url: String,
+    #[serde(default)]
     pub(super) config_id: String,
     pub(super) status: Option<i64>,
     pub(super) failed: bool,
+    #[serde(default)]
     pub(super) scheme: String,
+    #[serde(default)]
     pub(super) kid: String,
+    #[serde(default)]
     pub(super) signature: String,
+    #[serde(default)]
     pub(super) state: String,
+    #[serde(default)]
     pub(super) agent_ref: String,
 }
 
@@ -44,6 +56,11 @@ impl Note {
     /// What orders notes and tells them apart.
     pub(super) fn order(&self) -> impl Ord + '_ {
         (self.seen.order(), &self.url, &self.task_id, self.status, self.failed)
+    }
+
+    /// What orders those that are not told apart.
+    pub(super) fn place(&self) -> (&str, Position) {
+        self.seen.place()
     }
 }
 
@@ -60,6 +77,7 @@ pub(super) struct Deliveries<'a> {
     /// Nodes of A2A calls -> the agent called.
     called: HashMap<usize, String>,
     aliases: &'a Aliases,
+    known: &'a Knowledge,
 }
 
 /// A delivery that a span shows.
@@ -72,11 +90,8 @@ struct Shown {
 }
 
 impl<'a> Deliveries<'a> {
-    pub(super) fn new(nodes: &'a [Node], context: &Context<'a>) -> Self {
-        let answers = |node: &&Node| {
-            let grpc = node.http().is_some_and(Http::is_grpc);
-            node.side == Side::Server && (node.sdk || node.statement.is_some() || grpc || node.call_path)
-        };
+    pub(super) fn new(nodes: &'a [Node], around: &Around<'a>) -> Self {
+        let answering = || nodes.iter().filter(|node| node.answers());
         Self {
             nodes,
             by_id: nodes
@@ -84,11 +99,12 @@ impl<'a> Deliveries<'a> {
                 .enumerate()
                 .map(|(i, node)| ((node.seen.trace_id.as_str(), node.seen.span_id.as_str()), i))
                 .collect(),
-            agents: nodes.iter().filter(answers).map(|node| node.seen.service.as_str()).collect(),
-            traces: nodes.iter().filter(answers).map(|node| node.seen.trace_id.as_str()).collect(),
+            agents: answering().map(|node| node.seen.service.as_str()).collect(),
+            traces: answering().map(|node| node.seen.trace_id.as_str()).collect(),
             considered: Vec::new(),
             called: HashMap::new(),
-            aliases: context.aliases,
+            aliases: around.context.aliases,
+            known: around.known,
         }
     }
 
@@ -103,14 +119,17 @@ impl<'a> Deliveries<'a> {
     }
 
     /// Adds the rows.
-    pub(super) fn facts(&self, calls: &[Call], notes: &Notes, facts: &mut Facts) {
-        let hooks = Hooks::new(notes, facts);
+    pub(super) fn facts(&self, calls: &[Call], notes: &Notes, around: &Around<'_>, facts: &mut Facts) {
+        let mut open = HookUrls::default();
+        notes.hook_urls().chain(hook_urls(facts)).chain(hook_urls(around.open)).for_each(|url| open.add(url));
+        let hooks = Hooks::of(self.known.hooks(), &open);
         let (senders, receivers) = self.shown(calls, &hooks);
         let (senders, rest) = self.match_notes(senders, &notes.deliveries);
         let (receivers, more) = self.match_receipts(receivers, &notes.receipts);
-        let tasks = tasks_of_traces(facts);
+        let tasks = Calls::of(around.said, facts);
+        let lines = HttpLines::of(notes);
         let by_call: HashMap<&str, &Shown> = senders.iter().map(|shown| (shown.call_id.as_str(), shown)).collect();
-        let mut taped = Taped::new(facts);
+        let mut taped = Taped::new(around.said);
         let mut rows = Vec::new();
         for shown in &senders {
             let note = shown.note.and_then(|index| notes.deliveries.get(index));
@@ -122,7 +141,7 @@ impl<'a> Deliveries<'a> {
             rows.extend(self.row(shown, receipt, sent, &tasks));
         }
         for note in rest.iter().filter_map(|i| notes.deliveries.get(*i)) {
-            rows.push(note_row(note, notes.status_before(note), taped.call_of(note), &hooks));
+            rows.push(note_row(note, lines.status_before(note), taped.call_of(note), &hooks));
         }
         for note in more.iter().filter_map(|i| notes.receipts.get(*i)) {
             // A receipt without an url is only a remark on a delivery seen elsewhere.
@@ -136,7 +155,7 @@ impl<'a> Deliveries<'a> {
     }
 
     /// Deliveries as senders and as receivers see them, each in the order of time.
-    fn shown(&self, calls: &[Call], hooks: &Hooks) -> (Vec<Shown>, Vec<Shown>) {
+    fn shown(&self, calls: &[Call], hooks: &Hooks<'_>) -> (Vec<Shown>, Vec<Shown>) {
         let posts = self.considered.iter().filter_map(|call| {
             let node = *calls.get(*call)?.nodes.first()?;
             let http = self.nodes.get(node)?.http()?;
@@ -172,9 +191,10 @@ impl<'a> Deliveries<'a> {
         (senders, receivers)
     }
 
-    fn is_sent(&self, index: usize, node: &Node, http: &Http, hooks: &Hooks) -> bool {
+    fn is_sent(&self, index: usize, node: &Node, http: &Http, hooks: &Hooks<'_>) -> bool {
+        let service = node.seen.service.as_str();
         hooks.knows(&http.url)
-            || (self.agents.contains(node.seen.service.as_str())
+            || ((self.agents.contains(service) || self.known.is_agent(service))
                 && (self.above(index).any(|above| self.nodes.get(above).is_some_and(|node| node.delivers))
                     || self.aliases.is_webhook_path(&http.path)))
     }
@@ -254,7 +274,7 @@ impl<'a> Deliveries<'a> {
         shown: &Shown,
         note: Option<&Note>,
         sent: Option<&Note>,
-        tasks: &HashMap<String, Option<String>>,
+        tasks: &Calls<'_>,
     ) -> Option<PushDeliveryRow> {
         let node = self.nodes.get(shown.node)?;
         let http = node.http()?;
@@ -269,7 +289,7 @@ impl<'a> Deliveries<'a> {
         let told = |pick: fn(&Note) -> &String| {
             [note, sent].into_iter().flatten().map(pick).find(|text| !text.is_empty()).cloned()
         };
-        let of_trace = || tasks.get(node.seen.trace_id.as_str()).cloned().flatten();
+        let of_trace = || tasks.task(&node.seen.trace_id).map(str::to_owned);
         let kid = told(|note| &note.kid).unwrap_or_else(|| http.kid.clone());
         Some(PushDeliveryRow {
             common,
@@ -298,21 +318,8 @@ impl<'a> Deliveries<'a> {
     }
 }
 
-/// The task of a trace, where the calls in it are about one.
-fn tasks_of_traces(facts: &Facts) -> HashMap<String, Option<String>> {
-    let mut tasks: HashMap<String, Option<String>> = HashMap::new();
-    let named = facts.exchanges.iter().filter(|row| !row.common.trace_id.is_empty() && !row.own.task_id.is_empty());
-    for row in named {
-        let task = tasks.entry(row.common.trace_id.clone()).or_insert_with(|| Some(row.own.task_id.clone()));
-        if task.as_ref().is_some_and(|known| *known != row.own.task_id) {
-            *task = None;
-        }
-    }
-    tasks
-}
-
 /// A delivery that only a log tells of.
-fn note_row(note: &Note, status_before: Option<i64>, call: String, hooks: &Hooks) -> PushDeliveryRow {
+fn note_row(note: &Note, status_before: Option<i64>, call: String, hooks: &Hooks<'_>) -> PushDeliveryRow {
     let mut common = note.seen.of_record(note.observer);
     common.call_id = call;
     common.agent_ref = match note.observer {

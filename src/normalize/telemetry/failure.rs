@@ -3,6 +3,7 @@
 //! In: error attributes, exceptions, texts. Out: a [`Failure`] and the outcome it makes. Keeps no text: texts are
 //! classified, and known sentences give ids.
 
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::decode::record::{Attributes, Span};
@@ -15,7 +16,8 @@ use super::Context;
 use super::row::first;
 
 /// What is known of a failure.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Failure {
     /// JSON-RPC code.
     pub(super) code: Option<i64>,

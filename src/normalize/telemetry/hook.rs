@@ -6,15 +6,12 @@ use std::collections::{HashMap, HashSet};
 
 use url::Url;
 
-use crate::tables::Facts;
-
-use super::sentence::Notes;
-
 /// What emitters write in place of a path that they do not tell.
 const REDACTED: &str = "/REDACTED";
 
 /// Urls of webhooks that configs, bodies and sentences name.
-pub(super) struct Hooks {
+#[derive(Debug, Default)]
+pub(super) struct HookUrls {
     urls: HashSet<String>,
     /// The only url under a host, for emitters that do not tell the path; none if there are several.
     by_host: HashMap<String, Option<String>>,
@@ -22,38 +19,64 @@ pub(super) struct Hooks {
     hosts: HashSet<String>,
 }
 
-impl Hooks {
-    /// Urls that facts and notes name.
-    pub(super) fn new(notes: &Notes, facts: &Facts) -> Self {
-        let configured = facts.exchanges.iter().map(|row| &row.own.push_url);
-        let delivered = facts.push_deliveries.iter().map(|row| &row.own.url);
-        let noted = notes.deliveries.iter().chain(&notes.receipts).map(|note| &note.url);
-        let mut hooks = Self { urls: HashSet::new(), by_host: HashMap::new(), hosts: HashSet::new() };
-        for url in configured.chain(delivered).chain(noted).filter(|url| !url.is_empty()) {
-            let host = host_of(url);
-            if is_whole(url) {
-                hooks.urls.insert(url.clone());
-                let only = hooks.by_host.entry(host).or_insert_with(|| Some(url.clone()));
-                if only.as_ref().is_some_and(|known| known != url) {
-                    *only = None;
-                }
-            } else {
-                hooks.hosts.insert(host);
-            }
+impl HookUrls {
+    /// Takes note of a url.
+    pub(super) fn add(&mut self, url: &str) {
+        let host = host_of(url);
+        if !is_whole(url) {
+            self.hosts.insert(host);
+            return;
         }
-        hooks
+        self.urls.insert(url.to_owned());
+        let only = self.by_host.entry(host).or_insert_with(|| Some(url.to_owned()));
+        if only.as_ref().is_some_and(|known| known != url) {
+            *only = None;
+        }
+    }
+
+    /// Forgets a url. Its host is no longer known to have just one.
+    pub(super) fn forget(&mut self, url: &str) {
+        let host = host_of(url);
+        if self.urls.remove(url) {
+            self.by_host.insert(host, None);
+        } else {
+            self.hosts.remove(&host);
+        }
+    }
+}
+
+/// Urls of webhooks: those known, and those that what is open names.
+pub(super) struct Hooks<'a> {
+    layers: [&'a HookUrls; 2],
+}
+
+impl<'a> Hooks<'a> {
+    /// What both know together.
+    pub(super) fn of(known: &'a HookUrls, open: &'a HookUrls) -> Self {
+        Self { layers: [known, open] }
     }
 
     /// Whether a url is one of these.
     pub(super) fn knows(&self, url: &str) -> bool {
-        let host = || host_of(url);
-        self.urls.contains(url)
-            || (!is_whole(url) && (self.hosts.contains(&host()) || self.by_host.contains_key(&host())))
+        if self.layers.iter().any(|layer| layer.urls.contains(url)) {
+            return true;
+        }
+        if is_whole(url) {
+            return false;
+        }
+        let host = host_of(url);
+        self.layers.iter().any(|layer| layer.hosts.contains(&host) || layer.by_host.contains_key(&host))
     }
 
     /// The whole url where the path was left out and only one is known.
     pub(super) fn full(&self, url: &str) -> String {
-        let only = if is_whole(url) { None } else { self.by_host.get(&host_of(url)).cloned().flatten() };
+        let only = || {
+            let host = host_of(url);
+            let mut told = self.layers.iter().filter_map(|layer| layer.by_host.get(&host));
+            let first = told.next()?;
+            told.all(|other| other == first).then(|| first.clone())?
+        };
+        let only = if is_whole(url) { None } else { only() };
         only.unwrap_or_else(|| url.to_owned())
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! In: attributes. Out: an [`Http`]. Keeps no query and no credential.
 
+use serde::{Deserialize, Serialize};
+
 use crate::decode::record::Headers;
 use crate::normalize::aliases::{Aliases, Carrier, Key, PathCall};
 use crate::normalize::credential::Credential;
@@ -10,7 +12,8 @@ use crate::normalize::place::{Place, without_port};
 use super::node::Side;
 
 /// A request on the wire.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Http {
     /// Upper case; empty for gRPC.
     pub(super) method: String,

@@ -16,7 +16,7 @@ use super::delivery::Note;
 use super::failure::Failure;
 use super::node::Node;
 use super::row::{Seen, first, service_ref};
-use super::sentence::{CallNote, ErrorNote, HttpNote};
+use super::sentence::{CallNote, ErrorNote, HttpNote, ResolvedNote};
 use super::statement::Statement;
 use super::{Context, Telemetry, body, own_event};
 
@@ -135,7 +135,7 @@ impl Reader<'_> {
         let url = || bare_url(&first([said.group("url").unwrap_or_default().to_owned(), self.text(Key::Url)]));
         match said.gives {
             Gives::Card => {
-                notes.resolved.push((self.seen.service.clone(), url(), self.seen.at));
+                notes.resolved.push(ResolvedNote { seen: self.seen.clone(), url: url() });
                 self.card(&url(), said.group("card").and_then(python_repr::to_json), None, facts);
             }
             Gives::CardFailed => {
@@ -201,7 +201,6 @@ impl Reader<'_> {
             // A version that was not sent is read as 0.3, and cannot be told from one that was.
             version: if version == "0.3" { String::new() } else { version.to_owned() },
             failure,
-            used: false,
         }
     }
 

@@ -10,11 +10,14 @@ mod delivery;
 mod failure;
 mod hook;
 mod http;
+mod knowledge;
 mod log;
 mod look;
 mod node;
 mod own_event;
+mod piece;
 mod row;
+mod said;
 mod sentence;
 mod state;
 mod statement;
@@ -29,9 +32,15 @@ use crate::normalize::aliases::Aliases;
 use crate::normalize::patterns::Patterns;
 use crate::tables::Facts;
 
+pub(crate) use knowledge::{Added, Knowledge, Learnt, Lesson, Recent};
+pub(crate) use piece::Piece;
+pub(crate) use row::group_of_fact;
+pub(crate) use said::Said;
+
+use call::Judged;
 use delivery::Deliveries;
 use node::Node;
-use sentence::Notes;
+use sentence::{Errors, Notes};
 
 /// What reading takes beside the record.
 #[derive(Debug, Clone, Copy)]
@@ -40,6 +49,26 @@ pub struct Context<'a> {
     pub aliases: &'a Aliases,
     /// Classes of texts.
     pub patterns: &'a Patterns,
+}
+
+/// What is known beside the pieces that are joined.
+#[derive(Clone, Copy)]
+pub(crate) struct Around<'a> {
+    /// What reading takes.
+    pub(crate) context: &'a Context<'a>,
+    /// What records told by themselves of the traces.
+    pub(crate) said: &'a Said,
+    /// What traces taught that are gone.
+    pub(crate) known: &'a Knowledge,
+    /// Facts beside these that are not final.
+    pub(crate) open: &'a Facts,
+}
+
+/// What pieces tell together.
+pub(crate) struct Joined {
+    /// Facts.
+    pub(crate) facts: Facts,
+    judged: Judged,
 }
 
 /// Reads spans and log records one at a time. Keeps what tells of calls until all is read: memory follows the number of
@@ -70,16 +99,52 @@ impl Telemetry {
     /// Adds the facts that took more than one record. Facts of taped exchanges that are there already give the urls of
     /// webhooks and the calls that log sentences belong to, so exchanges go first.
     pub fn finish(&mut self, context: &Context<'_>, facts: &mut Facts) {
-        let mut nodes = std::mem::take(&mut self.nodes);
-        let mut notes = std::mem::take(&mut self.notes);
+        let (mut said, mut known) = (Said::default(), Knowledge::unbounded());
+        said.add(facts);
+        Knowledge::of_facts(facts).for_each(|lesson| drop(known.learn(lesson)));
+        let around = Around { context, said: &said, known: &known, open: &Facts::default() };
+        let joined = std::mem::take(self).join(&around);
+        facts.append(joined.facts);
+    }
+
+    /// The facts that take more than one record, as far as the records are there. What is kept becomes a set.
+    pub(crate) fn join(&mut self, around: &Around<'_>) -> Joined {
+        let Self { nodes, notes } = self;
         // Batches may come in any order and twice; what follows depends on neither.
         nodes.sort_by(|a, b| a.order().cmp(&b.order()));
         nodes.dedup_by(|a, b| a.is_same_span(b));
         notes.make_set();
-        let calls = trace::calls(&nodes);
-        let mut deliveries = Deliveries::new(&nodes, context);
-        call::facts(&nodes, &calls, &mut notes, &mut deliveries, context, facts);
-        deliveries.facts(&calls, &notes, facts);
-        sentence::facts(&nodes, &notes, facts);
+        let mut facts = Facts::default();
+        let calls = trace::calls(nodes);
+        let mut errors = Errors::of(notes);
+        let mut deliveries = Deliveries::new(nodes, around);
+        let judged = call::facts(nodes, &calls, &mut errors, &mut deliveries, around, &mut facts);
+        deliveries.facts(&calls, notes, around, &mut facts);
+        sentence::facts(nodes, notes, &errors, around, &mut facts);
+        Joined { facts, judged }
+    }
+
+    /// What the pieces of some groups teach for those that come when these are gone.
+    pub(crate) fn lessons(&self, joined: &Joined, of: impl Fn(&str) -> bool) -> Vec<Lesson> {
+        let wanted = |node: usize| self.nodes.get(node).is_some_and(|node| of(&node.seen.group_of_span()));
+        let mut lessons = Vec::new();
+        for node in self.nodes.iter().filter(|node| of(&node.seen.group_of_span())) {
+            if node.wire.is_some() {
+                lessons.push(Lesson::OnWire(node.seen.service.clone(), node.side));
+            }
+            if node.answers() {
+                lessons.push(Lesson::Agent(node.seen.service.clone()));
+            }
+        }
+        for note in self.notes.deliveries.iter().chain(&self.notes.receipts) {
+            if !note.url.is_empty() && of(&note.seen.group_of_record()) {
+                lessons.push(Lesson::Hook(note.url.clone()));
+            }
+        }
+        let Judged { bases, ends } = &joined.judged;
+        lessons.extend(bases.iter().filter(|base| wanted(base.0)).map(|(_, base)| Lesson::Base(base.clone())));
+        let ends = ends.iter().filter(|end| wanted(end.node));
+        lessons.extend(ends.map(|end| Lesson::End(end.task_id.clone(), end.state.to_owned())));
+        lessons
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! In: a [`Span`]. Out: a [`Node`], if the span tells of a call, a task, a card or a delivery. Keeps no text.
 
+use serde::{Deserialize, Serialize};
+
 use crate::decode::record::{Attributes, Observer, Span, SpanKind};
 use crate::instant::Instant;
 use crate::normalize::aliases::{Carrier, Key};
@@ -13,8 +15,8 @@ use super::row::Seen;
 use super::statement::Statement;
 
 /// Which end of a call a span stands at.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub(super) enum Side {
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) enum Side {
     /// Makes the call.
     Client,
     /// Answers it.
@@ -26,10 +28,11 @@ pub(super) enum Side {
 }
 
 /// A span that tells something.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Node {
     /// Where it was read, when it began, of which service, trace and span.
     pub(super) seen: Seen,
+    #[serde(default)]
     pub(super) parent: String,
     pub(super) ended: Option<Instant>,
     pub(super) side: Side,
@@ -38,15 +41,18 @@ pub(super) struct Node {
     /// What its attributes say of a call or task.
     pub(super) statement: Option<Box<Statement>>,
     /// The host and port that it names as the server's.
+    #[serde(default)]
     pub(super) server: String,
     /// It is an A2A SDK's own span.
     pub(super) sdk: bool,
     /// The operation that its name stands for.
+    #[serde(default)]
     pub(super) sdk_operation: String,
     /// Its failure is that of the call, although its name says no operation.
     pub(super) sdk_error: bool,
     /// The binding that its name stands for.
-    pub(super) sdk_binding: &'static str,
+    #[serde(default)]
+    pub(super) sdk_binding: String,
     /// It is a POST to a path that looks like that of A2A calls.
     pub(super) call_path: bool,
     /// POSTs inside are deliveries to webhooks.
@@ -98,7 +104,7 @@ impl Node {
             sdk,
             sdk_operation: sdk_operation.to_owned(),
             sdk_error: sdk && aliases.is_error_span(&span.name),
-            sdk_binding: if sdk { binding_by_name(&span.name) } else { "" },
+            sdk_binding: if sdk { binding_by_name(&span.name) } else { "" }.to_owned(),
             delivers,
             failure: failure(span, sdk, &carrier, context).map(Box::new),
         })
@@ -125,7 +131,7 @@ impl Node {
             sdk: false,
             sdk_operation: String::new(),
             sdk_error: false,
-            sdk_binding: "",
+            sdk_binding: String::new(),
             call_path: false,
             delivers: false,
             failure: failure.map(Box::new),
@@ -144,6 +150,12 @@ impl Node {
         !mine.span_id.is_empty()
             && (&mine.trace_id, &mine.span_id, &mine.service, self.side)
                 == (&theirs.trace_id, &theirs.span_id, &theirs.service, other.side)
+    }
+
+    /// Whether it answers an A2A call.
+    pub(super) fn answers(&self) -> bool {
+        let grpc = self.http().is_some_and(Http::is_grpc);
+        self.side == Side::Server && (self.sdk || self.statement.is_some() || grpc || self.call_path)
     }
 
     /// When it ended; its start, if that is not known.

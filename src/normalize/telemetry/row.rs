@@ -2,7 +2,12 @@
 //!
 //! In: where and when something was seen. Out: [`Common`]. Never resolves an identity: references stay as given.
 
-use crate::decode::record::{LogRecord, Observer, Origin};
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::decode::record::{LogRecord, Observer, Origin, Position};
 use crate::instant::Instant;
 use crate::normalize::aliases::{Carrier, Key};
 use crate::tables::Common;
@@ -10,12 +15,16 @@ use crate::tables::Common;
 use super::Context;
 
 /// Where and when something was seen, and by which service.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Seen {
+    #[serde(with = "place")]
     pub(super) origin: Origin,
     pub(super) at: Instant,
+    #[serde(default)]
     pub(super) service: String,
+    #[serde(default)]
     pub(super) trace_id: String,
+    #[serde(default)]
     pub(super) span_id: String,
 }
 
@@ -33,15 +42,32 @@ impl Seen {
 
     /// Columns of a fact from a span. The service is the tap.
     pub(super) fn of_span(&self, observer: Observer) -> Common {
-        let record_id = format!("span/{}/{}", self.trace_id, self.span_id);
-        Common { record_id, ..self.common(observer) }
+        Common { record_id: self.span_record(), ..self.common(observer) }
+    }
+
+    fn span_record(&self) -> String {
+        // An access log need not know of any span, and is not the only one.
+        if self.span_id.is_empty() { self.log_record() } else { format!("span/{}/{}", self.trace_id, self.span_id) }
+    }
+
+    fn log_record(&self) -> String {
+        let Origin { source, position } = &self.origin;
+        format!("log/{source}:{position}/{}/{}", self.at.0, self.span_id)
+    }
+
+    /// What is read together: the trace of a span, else the span itself.
+    pub(super) fn group_of_span(&self) -> Cow<'_, str> {
+        if self.trace_id.is_empty() { self.span_record().into() } else { self.trace_id.as_str().into() }
+    }
+
+    /// As [`Seen::group_of_span`], of a log record.
+    pub(super) fn group_of_record(&self) -> Cow<'_, str> {
+        if self.trace_id.is_empty() { self.log_record().into() } else { self.trace_id.as_str().into() }
     }
 
     /// Columns of a fact from a log record. A line may hold several records, and so may the span that was active.
     pub(super) fn of_record(&self, observer: Observer) -> Common {
-        let Origin { source, position } = &self.origin;
-        let record_id = format!("log/{source}:{position}/{}/{}", self.at.0, self.span_id);
-        Common { record_id, ..self.common(observer) }
+        Common { record_id: self.log_record(), ..self.common(observer) }
     }
 
     fn common(&self, observer: Observer) -> Common {
@@ -58,9 +84,35 @@ impl Seen {
         }
     }
 
+    /// Where it was read, as something that orders.
+    pub(super) fn place(&self) -> (&str, Position) {
+        (&self.origin.source, self.origin.position)
+    }
+
     /// What orders and tells apart records, wherever they were read.
     pub(super) fn order(&self) -> (Instant, &str, &str, &str) {
         (self.at, &self.trace_id, &self.span_id, &self.service)
+    }
+}
+
+/// A fact's group, as [`Seen::group_of_span`] and [`Seen::group_of_record`] have it.
+pub(crate) fn group_of_fact(common: &Common) -> &str {
+    if common.trace_id.is_empty() { &common.record_id } else { &common.trace_id }
+}
+
+/// An [`Origin`] as it is stored.
+mod place {
+    use serde::{Deserializer, Serializer};
+
+    use super::{Arc, Deserialize, Origin, Position, Serialize};
+
+    pub(super) fn serialize<S: Serializer>(origin: &Origin, to: S) -> Result<S::Ok, S::Error> {
+        (&*origin.source, origin.position).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Origin, D::Error> {
+        let (source, position) = <(String, Position)>::deserialize(from)?;
+        Ok(Origin { source: Arc::from(source), position })
     }
 }
 

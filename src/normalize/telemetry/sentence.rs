@@ -2,17 +2,21 @@
 //!
 //! In: a log's text. Out: [`Notes`], and rows for those that no span or exchange explains. Keeps no text.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+
+use serde::{Deserialize, Serialize};
 
 use crate::decode::record::{Headers, Observer};
 use crate::instant::Instant;
 use crate::normalize::card::{self, CardLook};
 use crate::tables::{ExchangeColumns, ExchangeRow, Facts};
 
+use super::Around;
 use super::delivery::Note;
 use super::failure::{Circumstances, Failure};
 use super::node::{Node, Side};
 use super::row::{Seen, call_id, service_ref};
+use super::said::Calls;
 use super::statement::Statement;
 
 /// A log line and the end of its call are this close; exporters and clocks of one process add little.
@@ -36,19 +40,19 @@ pub(super) struct Notes {
     /// Calls that an HTTP client logged.
     pub(super) http: Vec<HttpNote>,
     /// Cards that a resolver logged.
-    pub(super) resolved: Vec<(String, String, Instant)>,
-    errors_by_trace: HashMap<(String, String), Vec<usize>>,
+    pub(super) resolved: Vec<ResolvedNote>,
 }
 
 /// A call that a server refused.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct ErrorNote {
     pub(super) seen: Seen,
+    #[serde(default)]
     pub(super) rpc_id: String,
     /// `A2A-Version` of the request, if it was refused for that.
+    #[serde(default)]
     pub(super) version: String,
     pub(super) failure: Failure,
-    pub(super) used: bool,
 }
 
 impl ErrorNote {
@@ -64,58 +68,97 @@ impl ErrorNote {
 }
 
 /// A call that an SDK mentioned.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct CallNote {
     pub(super) seen: Seen,
     /// The agent's url, where a client names it.
+    #[serde(default)]
     pub(super) url: String,
     pub(super) statement: Statement,
     pub(super) failure: Option<Failure>,
 }
 
 /// A call that an HTTP client logged.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct HttpNote {
     pub(super) seen: Seen,
+    #[serde(default)]
     pub(super) method: String,
+    #[serde(default)]
     pub(super) url: String,
     pub(super) status: Option<i64>,
+}
+
+/// A card that a resolver logged.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct ResolvedNote {
+    pub(super) seen: Seen,
+    #[serde(default)]
+    pub(super) url: String,
+}
+
+impl ResolvedNote {
+    fn key(&self) -> (&str, &str, Instant) {
+        (&self.seen.service, &self.url, self.seen.at)
+    }
 }
 
 impl Notes {
     /// Orders the notes and drops what was delivered twice.
     pub(super) fn make_set(&mut self) {
         for notes in [&mut self.deliveries, &mut self.receipts] {
-            notes.sort_by(|a, b| a.order().cmp(&b.order()));
+            notes.sort_by(|a, b| (a.order(), a.place()).cmp(&(b.order(), b.place())));
             notes.dedup_by(|a, b| a.order() == b.order());
         }
-        self.errors.sort_by(|a, b| (a.seen.order(), &a.rpc_id).cmp(&(b.seen.order(), &b.rpc_id)));
+        self.errors.sort_by(|a, b| {
+            (a.seen.order(), &a.rpc_id, a.seen.place()).cmp(&(b.seen.order(), &b.rpc_id, b.seen.place()))
+        });
         self.errors.dedup_by(|a, b| (a.seen.order(), &a.rpc_id) == (b.seen.order(), &b.rpc_id));
-        self.http.sort_by(|a, b| (a.seen.order(), &a.url).cmp(&(b.seen.order(), &b.url)));
+        self.http
+            .sort_by(|a, b| (a.seen.order(), &a.url, a.seen.place()).cmp(&(b.seen.order(), &b.url, b.seen.place())));
         self.http.dedup_by(|a, b| (a.seen.order(), &a.url) == (b.seen.order(), &b.url));
-        self.resolved.sort();
-        self.resolved.dedup();
-        for (index, error) in self.errors.iter().enumerate().filter(|(_, error)| !error.seen.trace_id.is_empty()) {
-            let key = (error.seen.trace_id.clone(), error.seen.service.clone());
-            self.errors_by_trace.entry(key).or_default().push(index);
+        self.resolved.sort_by(|a, b| a.key().cmp(&b.key()));
+        self.resolved.dedup_by(|a, b| a.key() == b.key());
+    }
+
+    /// Urls of webhooks that notes name.
+    pub(super) fn hook_urls(&self) -> impl Iterator<Item = &String> {
+        self.deliveries.iter().chain(&self.receipts).map(|note| &note.url).filter(|url| !url.is_empty())
+    }
+}
+
+/// What servers logged of failed calls, by trace and service, in the order of time.
+pub(super) struct Errors<'a> {
+    notes: &'a [ErrorNote],
+    by_trace: HashMap<(&'a str, &'a str), Vec<usize>>,
+    /// Those that are about a call that spans show.
+    used: HashSet<usize>,
+}
+
+impl<'a> Errors<'a> {
+    pub(super) fn of(notes: &'a Notes) -> Self {
+        let notes = notes.errors.as_slice();
+        let mut by_trace: HashMap<(&str, &str), Vec<usize>> = HashMap::new();
+        for (index, error) in notes.iter().enumerate().filter(|(_, error)| !error.seen.trace_id.is_empty()) {
+            by_trace.entry((&error.seen.trace_id, &error.seen.service)).or_default().push(index);
         }
+        Self { notes, by_trace, used: HashSet::new() }
     }
 
     /// What the server logged of a failed call, if this is its side of it.
-    pub(super) fn errors_of(&mut self, node: &Node) -> Option<ErrorNote> {
+    pub(super) fn of_node(&mut self, node: &Node) -> Option<ErrorNote> {
         if node.side != Side::Server {
             return None;
         }
-        let key = (node.seen.trace_id.clone(), node.seen.service.clone());
-        let errors = self.errors_by_trace.get(&key)?;
-        let start = errors.partition_point(|i| self.errors.get(*i).is_some_and(|e| e.seen.at < node.seen.at));
+        let errors = self.by_trace.get(&(node.seen.trace_id.as_str(), node.seen.service.as_str()))?;
+        let start = errors.partition_point(|i| self.notes.get(*i).is_some_and(|e| e.seen.at < node.seen.at));
         let mut found: Option<ErrorNote> = None;
         for index in errors.get(start..).unwrap_or_default().iter().take(MAX_NEIGHBOURS) {
-            let Some(error) = self.errors.get_mut(*index) else { continue };
+            let Some(error) = self.notes.get(*index) else { continue };
             if error.seen.at.0 > node.end().0.saturating_add(SLACK_NANOS) {
                 break;
             }
-            error.used = true;
+            self.used.insert(*index);
             match &mut found {
                 Some(found) => found.fill(error),
                 None => found = Some(error.clone()),
@@ -124,35 +167,47 @@ impl Notes {
         found
     }
 
+    /// Those that are about no call that spans show.
+    fn unexplained(&self) -> impl Iterator<Item = &'a ErrorNote> {
+        self.notes.iter().enumerate().filter(|(index, _)| !self.used.contains(index)).map(|(_, error)| error)
+    }
+}
+
+/// Calls that an HTTP client logged, by service, span and url, in the order of time.
+pub(super) struct HttpLines<'a>(HashMap<(&'a str, &'a str, &'a str), Vec<&'a HttpNote>>);
+
+impl<'a> HttpLines<'a> {
+    pub(super) fn of(notes: &'a Notes) -> Self {
+        let mut lines: HashMap<(&str, &str, &str), Vec<&HttpNote>> = HashMap::new();
+        for line in notes.http.iter().filter(|line| line.method == "POST") {
+            lines.entry((&line.seen.service, &line.seen.span_id, &line.url)).or_default().push(line);
+        }
+        Self(lines)
+    }
+
     /// Status that the HTTP client logged just before a note about the same request.
     pub(super) fn status_before(&self, note: &Note) -> Option<i64> {
-        let end = self.http.partition_point(|line| line.seen.at <= note.seen.at);
-        let before = self.http.get(..end).unwrap_or_default().iter().rev().take(MAX_NEIGHBOURS);
-        before
-            .take_while(|line| note.seen.at.0.saturating_sub(line.seen.at.0) <= CLOSE_NANOS)
-            .find(|line| {
-                line.method == "POST"
-                    && line.url == note.url
-                    && line.seen.span_id == note.seen.span_id
-                    && line.seen.service == note.seen.service
-            })
-            .and_then(|line| line.status)
+        let lines = self.0.get(&(note.seen.service.as_str(), note.seen.span_id.as_str(), note.url.as_str()))?;
+        let end = lines.partition_point(|line| line.seen.at <= note.seen.at);
+        let last = lines.get(..end)?.last()?;
+        let is_close = note.seen.at.0.saturating_sub(last.seen.at.0) <= CLOSE_NANOS;
+        if is_close { last.status } else { None }
     }
 }
 
 /// Adds rows for what no span explained.
-pub(super) fn facts(nodes: &[Node], notes: &Notes, facts: &mut Facts) {
-    mentioned_calls(notes, facts);
-    unexplained_errors(notes, facts);
+pub(super) fn facts(nodes: &[Node], notes: &Notes, errors: &Errors<'_>, around: &Around<'_>, facts: &mut Facts) {
+    let no_calls = facts.exchanges.is_empty() && around.open.exchanges.is_empty() && !around.known.has_calls();
+    if no_calls {
+        mentioned_calls(notes, facts);
+    }
+    unexplained_errors(errors, around, facts);
     card_lines(nodes, notes, facts);
 }
 
 /// Calls that an SDK's log mentions in passing. That is the least there is to know, so it counts only where nothing else
 /// tells of calls.
 fn mentioned_calls(notes: &Notes, facts: &mut Facts) {
-    if !facts.exchanges.is_empty() {
-        return;
-    }
     for call in &notes.calls {
         let said = &call.statement;
         let Some(operation) = said.operation() else { continue };
@@ -185,41 +240,33 @@ fn mentioned_calls(notes: &Notes, facts: &mut Facts) {
 }
 
 /// Refused calls that only a log tells of: lines of one trace close together are one call.
-fn unexplained_errors(notes: &Notes, facts: &mut Facts) {
+fn unexplained_errors(errors: &Errors<'_>, around: &Around<'_>, facts: &mut Facts) {
     let mut calls: Vec<ErrorNote> = Vec::new();
-    for error in notes.errors.iter().filter(|error| !error.used) {
-        let same = calls.iter_mut().rev().take(MAX_NEIGHBOURS).find(|call| {
-            !error.seen.trace_id.is_empty()
-                && (&call.seen.trace_id, &call.seen.service) == (&error.seen.trace_id, &error.seen.service)
-                && error.seen.at.0.saturating_sub(call.seen.at.0) <= CLOSE_NANOS
-        });
+    // The last call of each trace and service.
+    let mut last: HashMap<(&str, &str), usize> = HashMap::new();
+    for error in errors.unexplained() {
+        let key = (error.seen.trace_id.as_str(), error.seen.service.as_str());
+        let index = last.get(&key).copied().filter(|_| !error.seen.trace_id.is_empty());
+        let same = index
+            .and_then(|index| calls.get_mut(index))
+            .filter(|call| error.seen.at.0.saturating_sub(call.seen.at.0) <= CLOSE_NANOS);
         match same {
             Some(call) => call.fill(error),
-            None => calls.push(error.clone()),
+            None => {
+                last.insert(key, calls.len());
+                calls.push(error.clone());
+            }
         }
     }
-    let taped = taped_calls(facts);
-    for call in &calls {
-        let row = refused_call(call, taped.get(call.seen.trace_id.as_str()));
-        facts.push_exchange(row);
-    }
+    let told = Calls::of(around.said, facts);
+    let rows: Vec<ExchangeRow> =
+        calls.iter().map(|call| refused_call(call, told.caller(&call.seen.trace_id))).collect();
+    rows.into_iter().for_each(|row| facts.push_exchange(row));
 }
 
-/// Caller's spans of taped calls by trace, where a trace has one.
-fn taped_calls(facts: &Facts) -> HashMap<String, Option<String>> {
-    let mut spans: HashMap<String, Option<String>> = HashMap::new();
-    for common in facts.exchanges.iter().map(|row| &row.common).filter(|common| !common.span_id.is_empty()) {
-        let span = spans.entry(common.trace_id.clone()).or_insert_with(|| Some(common.span_id.clone()));
-        if span.as_ref().is_some_and(|known| *known != common.span_id) {
-            *span = None;
-        }
-    }
-    spans
-}
-
-fn refused_call(call: &ErrorNote, caller: Option<&Option<String>>) -> ExchangeRow {
+fn refused_call(call: &ErrorNote, caller: Option<&str>) -> ExchangeRow {
     let mut common = call.seen.of_record(Observer::Server);
-    common.call_id = caller.cloned().flatten().map(|span| call_id(&span)).unwrap_or_default();
+    common.call_id = caller.map(call_id).unwrap_or_default();
     common.agent_ref = service_ref(&call.seen.service);
     let failure = &call.failure;
     let around = Circumstances { status: None, method: "", operation: None, dialect: None };
@@ -244,8 +291,8 @@ fn refused_call(call: &ErrorNote, caller: Option<&Option<String>>) -> ExchangeRo
 /// Looks at cards that only the HTTP client's log tells of: a 304, a failure, a fetch that no resolver logged.
 fn card_lines(nodes: &[Node], notes: &Notes, facts: &mut Facts) {
     let mut lines = CardLines::of(notes);
-    for (service, url, at) in &notes.resolved {
-        lines.explain(service, url, *at, |line| &mut line.by_sentence);
+    for note in &notes.resolved {
+        lines.explain(&note.seen.service, &note.url, note.seen.at, |line| &mut line.by_sentence);
     }
     for node in nodes.iter().filter(|node| node.side == Side::Client) {
         if let Some(http) = node.http().filter(|http| http.method == "GET") {

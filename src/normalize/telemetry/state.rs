@@ -8,12 +8,15 @@ use crate::decode::record::Observer;
 use crate::normalize::protocol::state;
 use crate::tables::{Common, ExchangeColumns, Facts, TaskEventColumns, TaskEventRow};
 
+use super::knowledge::Knowledge;
 use super::node::{Node, Side};
 use super::row::{first, service_ref};
 use super::statement::Statement;
 
 /// The end of a task that a call's answer told.
 pub(super) struct End {
+    /// Index of the node that begins the call.
+    pub(super) node: usize,
     pub(super) task_id: String,
     pub(super) state: &'static str,
 }
@@ -57,7 +60,7 @@ fn columns(said: &Statement, reason_class: &str) -> TaskEventColumns {
 /// States of tasks in spans that are no call: a server's executor says how its run ended, a client what it made of it.
 /// An executor whose task another call ended first (a cancel) is overruled by the store, so where a call on its task
 /// told another end, the executor's is none.
-pub(super) fn push_executor_ends(nodes: &[Node], ends: &[End], facts: &mut Facts) {
+pub(super) fn push_executor_ends(nodes: &[Node], ends: &[End], known: &Knowledge, facts: &mut Facts) {
     let told: HashSet<(&str, &str)> = ends.iter().map(|end| (end.task_id.as_str(), end.state)).collect();
     let ended: HashSet<&str> = ends.iter().map(|end| end.task_id.as_str()).collect();
     for node in nodes.iter().filter(|node| node.side == Side::Inside) {
@@ -66,7 +69,9 @@ pub(super) fn push_executor_ends(nodes: &[Node], ends: &[End], facts: &mut Facts
             continue;
         }
         let word = state::canonical(&said.state_raw);
-        let overruled = ended.contains(said.task_id.as_str()) && !told.contains(&(said.task_id.as_str(), word));
+        let (ended_before, told_before) = known.ended(&said.task_id, word);
+        let ended = ended_before || ended.contains(said.task_id.as_str());
+        let overruled = ended && !told_before && !told.contains(&(said.task_id.as_str(), word));
         if overruled && !said.local {
             continue;
         }

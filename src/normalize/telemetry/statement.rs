@@ -2,6 +2,8 @@
 //!
 //! In: attributes seen through the table of names. Out: a [`Statement`]. Never decides who is right.
 
+use serde::{Deserialize, Serialize};
+
 use crate::decode::record::Observer;
 use crate::normalize::aliases::{Aliases, Carrier, Key};
 use crate::normalize::credential::principal_of;
@@ -9,7 +11,8 @@ use crate::normalize::place::bare_url;
 use crate::normalize::protocol::operation::{self, Dialect, Operation};
 
 /// What was said. Empty texts are unknown.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub(super) struct Statement {
     pub(super) operation_raw: String,
     pub(super) rpc_id: String,

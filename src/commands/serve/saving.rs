@@ -1,0 +1,125 @@
+//! Storing what was read, and again what could not be stored the first time.
+//!
+//! In: what the normaliser gives out. Out: whether it is on the disk. What was read and not stored is known already, so that a
+//! sender who sends it again would add nothing: it is kept until the disk takes it, and meanwhile nothing else is read.
+
+use std::time::Instant as Stopwatch;
+
+use crate::instant::Instant;
+use crate::normalize::open::{Piece, PieceId, Settled, Taken};
+use crate::publish::prometheus::Service;
+use crate::store::{Entry, Store, StoreError};
+use crate::tables::Facts;
+
+/// The store, and what it has still to take.
+pub(super) struct Saving {
+    store: Store,
+    unsaved: Vec<Unsaved>,
+}
+
+#[derive(Default)]
+struct Unsaved {
+    facts: Facts,
+    pieces: Vec<Piece>,
+    done: Vec<PieceId>,
+}
+
+/// An hour, nanoseconds.
+const HOUR: i64 = 3_600_000_000_000;
+/// How long after its end an hour is closed: what is late for it goes to a file of its own.
+const LATE: i64 = HOUR / 12;
+
+impl Saving {
+    pub(super) fn new(store: Store) -> Self {
+        Self { store, unsaved: Vec::new() }
+    }
+
+    /// The store.
+    pub(super) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    /// Whether nothing waits for the disk, after another try.
+    pub(super) fn is_clear(&mut self, now: Instant, service: &Service) -> bool {
+        self.unsaved.is_empty() || self.write(now, service)
+    }
+
+    /// Stores what records gave; whether it is safe.
+    pub(super) fn save(&mut self, taken: Taken, now: Instant, service: &Service) -> bool {
+        let Taken { facts, pieces, done } = taken;
+        self.put(Unsaved { facts, pieces, done }, now, service)
+    }
+
+    /// Stores what is final.
+    pub(super) fn save_settled(&mut self, settled: &Settled, now: Instant, service: &Service) -> bool {
+        let Settled { facts, pieces, done, .. } = settled;
+        self.put(Unsaved { facts: facts.clone(), pieces: pieces.clone(), done: done.clone() }, now, service)
+    }
+
+    fn put(&mut self, unsaved: Unsaved, now: Instant, service: &Service) -> bool {
+        if unsaved.facts.is_empty() && unsaved.pieces.is_empty() && unsaved.done.is_empty() && self.unsaved.is_empty() {
+            return true;
+        }
+        self.unsaved.push(unsaved);
+        self.write(now, service)
+    }
+
+    /// Writes all that waits, in one commit.
+    fn write(&mut self, now: Instant, service: &Service) -> bool {
+        let watch = Stopwatch::now();
+        match self.commit(now) {
+            Ok(()) => {
+                self.unsaved.clear();
+                service.wal_synced(watch.elapsed());
+                true
+            }
+            Err(error) => {
+                self.store.discard();
+                service.wal_failed();
+                tracing::error!(error = &error as &dyn std::error::Error, "nothing can be stored");
+                false
+            }
+        }
+    }
+
+    fn commit(&mut self, now: Instant) -> Result<(), StoreError> {
+        for Unsaved { facts, pieces, done } in &self.unsaved {
+            if !facts.is_empty() {
+                self.store.append(&Entry::Facts(facts), now)?;
+            }
+            for piece in pieces {
+                match piece.to_bytes() {
+                    Ok(bytes) => self.store.append(&Entry::Piece { id: &piece.id().0, bytes: &bytes }, now)?,
+                    Err(error) => tracing::error!(%error, "a piece cannot be written"),
+                }
+            }
+            if !done.is_empty() {
+                let ids: Vec<Vec<u8>> = done.iter().map(|id| id.0.to_vec()).collect();
+                self.store.append(&Entry::Done(&ids), now)?;
+            }
+        }
+        self.store.commit(now)
+    }
+
+    /// Closes hours that are over, removes what is too old, and counts what there is.
+    pub(super) fn tidy(&mut self, now: Instant, service: &Service) {
+        let until = Instant((now.0.saturating_sub(LATE)).div_euclid(HOUR) * HOUR);
+        match self.store.close(until, now) {
+            Ok(closed) if closed.segments > 0 => {
+                tracing::info!(segments = closed.segments, rows = closed.rows, "hours are in the lake");
+                service.lake_written(now);
+            }
+            Ok(_) => {}
+            Err(error) => {
+                service.lake_failed();
+                tracing::error!(error = &error as &dyn std::error::Error, "the lake cannot be written");
+            }
+        }
+        if let Err(error) = self.store.retain(now) {
+            tracing::error!(error = &error as &dyn std::error::Error, "what is too old cannot be removed");
+        }
+        let sizes = self.store.sizes();
+        service.wal(sizes.log_bytes, sizes.log_segments as u64);
+        service.lake(sizes.lake_bytes, sizes.lake_files as u64);
+    }
+}

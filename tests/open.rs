@@ -1,0 +1,371 @@
+//! Records that come in any order, in any batches and twice, over restarts, give at any time the facts of the batch.
+//!
+//! `SEEDS=50 cargo test --test open` runs more streams than the short run; `SEED=17` runs one.
+
+#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::panic, clippy::print_stdout, reason = "a test")]
+
+mod support;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Cursor;
+use std::sync::Arc;
+use std::time::Instant as Clock;
+
+use a2a_drift::decode::record::{Record, Reject, Sink};
+use a2a_drift::decode::{self, Limits};
+use a2a_drift::instant::Instant;
+use a2a_drift::normalize::open::{OpenNormalizer, Piece, PieceId, Settled, Taken};
+use a2a_drift::normalize::{Normalizer, NormalizerSettings};
+use a2a_drift::tables::{Facts, FactsDelta};
+use serde_json::Value;
+use support::library;
+use support::mix::Dice;
+
+/// Streams of each set of files in the short run.
+const STREAMS: u64 = 2;
+const SECOND: i64 = 1_000_000_000;
+
+#[derive(Default)]
+struct Records(Vec<Record>);
+
+impl Sink for Records {
+    fn record(&mut self, record: Record) {
+        self.0.push(record);
+    }
+    fn reject(&mut self, reject: Reject) {
+        panic!("{reject:?}");
+    }
+    fn recognised(&mut self, _source: &Arc<str>, _format: &'static str) {}
+}
+
+fn records(files: &[&str]) -> Vec<Record> {
+    let mut sink = Records::default();
+    for file in files {
+        let bytes = library::bytes(file).unwrap();
+        decode::decode(&Arc::from(*file), Box::new(Cursor::new(bytes)), &Limits::default(), &mut sink);
+    }
+    sink.0
+}
+
+/// Runs of the captures, with what of them is to be read together.
+fn sets() -> Vec<(String, Vec<&'static str>)> {
+    let mut runs: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for file in library::files() {
+        let (run, rest) =
+            file.rsplit_once('/').map_or(("", file.as_str()), |(_, name)| ("", name)).1.split_once('.').unwrap();
+        let folder = file.rsplit_once('/').map(|(folder, _)| folder).unwrap_or_default();
+        let kind = match rest {
+            rest if rest.ends_with(".pb") => "protobuf",
+            "traces-unthinned-sample.otlp.jsonl" => "unthinned",
+            rest if rest.contains("otlp.jsonl") => "otlp",
+            "exchanges.ndjson" => "exchanges",
+            _ => continue,
+        };
+        runs.entry(format!("{folder}/{run} {kind}")).or_default().push(file);
+        if matches!(kind, "otlp" | "exchanges") {
+            runs.entry(format!("{folder}/{run} all")).or_default().push(file);
+        }
+    }
+    runs.into_iter().collect()
+}
+
+/// Facts by id, each as a text of all columns but where it was read.
+type Rows = BTreeMap<String, String>;
+
+fn rows(facts: &Facts) -> Rows {
+    let mut facts = facts.clone();
+    facts.make_set();
+    for common in facts.commons_mut() {
+        common.source.clear();
+        common.position.clear();
+        // The same line read twice is of two places.
+        if common.record_id.starts_with("log/") {
+            common.record_id.clear();
+        }
+    }
+    let Value::Object(tables) = serde_json::to_value(&facts).unwrap() else { panic!() };
+    let mut rows = Rows::new();
+    for (table, lines) in tables {
+        for line in lines.as_array().unwrap() {
+            rows.insert(line["common"]["fact_id"].as_str().unwrap().to_owned(), format!("{table} {line}"));
+        }
+    }
+    rows
+}
+
+fn batch<'a>(records: impl IntoIterator<Item = &'a Record>) -> Rows {
+    let mut normalizer = Normalizer::new(NormalizerSettings::default());
+    records.into_iter().for_each(|record| normalizer.record(record.clone()));
+    rows(&normalizer.finish().facts)
+}
+
+/// A service: what it stored, and what it believes.
+struct Service {
+    normalizer: OpenNormalizer,
+    /// Facts stored: final.
+    said: Facts,
+    settled: Rows,
+    stored: Vec<(PieceId, Vec<u8>)>,
+    joined: Rows,
+    now: Instant,
+    stored_bytes: usize,
+}
+
+impl Service {
+    fn new() -> Self {
+        Self {
+            normalizer: OpenNormalizer::new(NormalizerSettings::default()),
+            said: Facts::default(),
+            settled: Rows::new(),
+            stored: Vec::new(),
+            joined: Rows::new(),
+            now: Instant(1),
+            stored_bytes: 0,
+        }
+    }
+
+    fn deliver(&mut self, records: impl IntoIterator<Item = Record>) {
+        records.into_iter().for_each(|record| self.normalizer.record(record));
+        let Taken { facts, pieces, done } = self.normalizer.take(self.now);
+        self.said.append(facts);
+        self.store(&pieces, &done);
+    }
+
+    fn store(&mut self, pieces: &[Piece], done: &[PieceId]) {
+        for piece in pieces {
+            let bytes = piece.to_bytes().unwrap();
+            self.stored_bytes += bytes.len();
+            self.stored.push((piece.id(), bytes));
+        }
+        if !done.is_empty() {
+            let done: BTreeSet<&PieceId> = done.iter().collect();
+            self.stored.retain(|(id, _)| !done.contains(id));
+        }
+    }
+
+    fn join(&mut self) {
+        let change = self.normalizer.join();
+        self.change(&change);
+    }
+
+    fn change(&mut self, change: &FactsDelta) {
+        for id in &change.removed {
+            assert!(self.joined.remove(id).is_some(), "a fact went that was never told");
+        }
+        let before = self.joined.len();
+        let added = rows(&change.added);
+        let fresh = added.keys().filter(|id| !self.joined.contains_key(*id)).count();
+        self.joined.extend(added);
+        assert_eq!(self.joined.len(), before + fresh);
+    }
+
+    fn settle(&mut self, before: Instant) {
+        let Settled { change, facts, pieces, done } = self.normalizer.settle(before);
+        self.change(&change);
+        let facts = rows(&facts);
+        for id in facts.keys() {
+            assert!(self.joined.contains_key(id), "a fact is final that was never told");
+        }
+        self.settled.extend(facts);
+        self.store(&pieces, &done);
+    }
+
+    fn restart(&mut self, dice: &mut Dice) {
+        self.normalizer = OpenNormalizer::new(NormalizerSettings::default());
+        let mut pieces: Vec<Piece> = Vec::new();
+        for (id, bytes) in &self.stored {
+            let piece = Piece::from_bytes(bytes).unwrap();
+            assert_eq!(piece.id(), *id);
+            // A log may hold a piece twice.
+            if dice.one_in(5) {
+                pieces.push(piece.clone());
+            }
+            pieces.push(piece);
+        }
+        self.normalizer.restore(pieces, &self.said);
+        self.joined = self.settled.clone();
+        self.join();
+    }
+
+    fn facts(&self) -> Rows {
+        let mut all = rows(&self.said);
+        all.extend(self.joined.clone());
+        all
+    }
+}
+
+/// What is in one and not in the other.
+fn difference(open: &Rows, batch: &Rows) -> String {
+    let only = |sign: &str, these: &Rows, those: &Rows| -> Vec<String> {
+        let differing = these.iter().filter(|(id, row)| those.get(*id) != Some(row));
+        differing.map(|(_, row)| format!("  {sign} {}", row.replace(r#","observer"#, "\n      observer"))).collect()
+    };
+    [only("open: ", open, batch), only("batch:", batch, open)].concat().join("\n")
+}
+
+fn seeds() -> Vec<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    match (number("SEED"), number("SEEDS")) {
+        (Some(seed), _) => vec![seed],
+        (None, Some(seeds)) => (0..seeds).collect(),
+        (None, None) => (0..STREAMS).collect(),
+    }
+}
+
+/// Cuts records into batches: shuffled, some twice.
+fn batches(records: &[Record], dice: &mut Dice) -> Vec<Vec<usize>> {
+    let mut order: Vec<usize> = (0..records.len()).collect();
+    let again: Vec<usize> = order.iter().copied().filter(|_| dice.one_in(6)).collect();
+    order.extend(again);
+    dice.shuffle(&mut order);
+    let parts = 3 + dice.below(6);
+    let mut batches: Vec<Vec<usize>> = vec![Vec::new(); parts];
+    for index in order {
+        batches[dice.below(parts)].push(index);
+    }
+    batches
+}
+
+#[test]
+fn at_any_time_the_facts_are_those_of_the_batch() {
+    for (name, files) in sets() {
+        let records = records(&files);
+        for seed in seeds() {
+            let mut dice = Dice::new(seed);
+            let mut service = Service::new();
+            let mut delivered: BTreeSet<usize> = BTreeSet::new();
+            for (number, batch_of) in batches(&records, &mut dice).iter().enumerate() {
+                service.now = Instant(service.now.0 + SECOND);
+                service.deliver(batch_of.iter().map(|index| records[*index].clone()));
+                delivered.extend(batch_of);
+                if dice.one_in(3) {
+                    service.restart(&mut dice);
+                }
+                service.join();
+                let expected = batch(delivered.iter().map(|index| &records[*index]));
+                let facts = service.facts();
+                assert!(
+                    facts == expected,
+                    "{name}, seed {seed}, batch {number}: {} facts, of {}\n{}",
+                    facts.len(),
+                    expected.len(),
+                    difference(&facts, &expected)
+                );
+            }
+            let load = service.normalizer.load();
+            assert_eq!((load.late, load.again, load.torn, load.given_up), (0, 0, 0, 0), "{name}");
+            if seed == 0 {
+                println!(
+                    "{name}: {} records, {} facts, {} bytes stored in pieces, {load:?}",
+                    records.len(),
+                    service.facts().len(),
+                    service.stored_bytes
+                );
+            }
+        }
+    }
+}
+
+/// Trace of a record, else its place: what is complete together.
+fn group(record: &Record) -> String {
+    let (trace, origin) = match record {
+        Record::Span(span) => (&span.trace_id, &span.origin),
+        Record::Log(log) => (&log.trace_id, &log.origin),
+        Record::Exchange(exchange) => (&exchange.trace_id, &exchange.origin),
+        Record::Document(document) => return document.origin.source.to_string(),
+    };
+    if trace.is_empty() { format!("{}:{}", origin.source, origin.position) } else { trace.clone() }
+}
+
+fn at(record: &Record) -> Instant {
+    match record {
+        Record::Span(span) => span.started_at,
+        Record::Log(log) => log.at,
+        Record::Exchange(exchange) => exchange.started_at,
+        Record::Document(document) => document.at,
+    }
+    .unwrap_or_default()
+}
+
+/// Each trace in one delivery, in the order of time, and settled so many seconds after its arrival.
+fn settled(records: &[Record], seed: u64, patience: i64) -> (Service, Rows) {
+    let mut traces: BTreeMap<String, Vec<&Record>> = BTreeMap::new();
+    for record in records {
+        traces.entry(group(record)).or_default().push(record);
+    }
+    let mut traces: Vec<Vec<&Record>> = traces.into_values().collect();
+    traces.sort_by_key(|trace| trace.iter().map(|record| at(record)).max());
+    let mut dice = Dice::new(seed);
+    let mut service = Service::new();
+    for trace in &mut traces {
+        dice.shuffle(trace);
+        service.now = Instant(service.now.0 + SECOND);
+        service.deliver(trace.iter().map(|record| (*record).clone()));
+        service.settle(Instant(service.now.0 - patience * SECOND));
+        if dice.one_in(10) {
+            service.restart(&mut dice);
+        }
+    }
+    service.settle(Instant(i64::MAX));
+    let load = service.normalizer.load();
+    assert_eq!((load.pieces, load.groups, load.unsure, load.waiting, load.joined), (0, 0, 0, 0, 0));
+    (service, batch(records))
+}
+
+#[test]
+fn complete_traces_may_be_settled() {
+    for (name, files) in sets() {
+        let records = records(&files);
+        for patience in [-1000, 0, 30] {
+            let (service, expected) = settled(&records, 1, patience);
+            let facts = service.facts();
+            if facts != expected {
+                println!("{name} {patience}: {}", difference(&facts, &expected));
+            }
+        }
+    }
+}
+
+#[test]
+fn time_of_a_join() {
+    let files: Vec<&str> = library::files()
+        .iter()
+        .map(String::as_str)
+        .filter(|f| f.contains("jsonrpc.traces-") || f.contains("jsonrpc.logs.otlp"))
+        .collect();
+    let records = records(&files);
+    let mut service = Service::new();
+    let mut copy = 0;
+    while service.normalizer.load().pieces < 10_000 {
+        copy += 1;
+        let records: Vec<Record> = records.iter().cloned().map(|record| moved(record, copy)).collect();
+        service.deliver(records);
+    }
+    let load = service.normalizer.load();
+    let clock = Clock::now();
+    let change = service.normalizer.join();
+    let first = clock.elapsed();
+    let clock = Clock::now();
+    let again = service.normalizer.join();
+    println!(
+        "{load:?}: {} facts, first join {first:?}, without change {:?} ({} facts), {} bytes a piece",
+        change.added.len(),
+        clock.elapsed(),
+        again.added.len(),
+        service.stored_bytes / load.pieces
+    );
+}
+
+fn moved(mut record: Record, copy: u32) -> Record {
+    let trace = |trace: &mut String| {
+        if !trace.is_empty() {
+            trace.replace_range(..8, &format!("{copy:08x}"));
+        }
+    };
+    match &mut record {
+        Record::Span(span) => trace(&mut span.trace_id),
+        Record::Log(log) => trace(&mut log.trace_id),
+        Record::Exchange(_) | Record::Document(_) => {}
+    }
+    record
+}
