@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use regex::Regex;
 
@@ -123,4 +124,71 @@ fn the_example_of_alertmanager_sends_each_severity_to_its_receiver() {
         routes.args(["config", "routes", "test", "--config.file"]).arg(&config).arg(verify);
         succeeds(routes.args(labels).arg(format!("severity={severity}")));
     }
+}
+
+/// What a real Alertmanager makes of alerts on two agents, one of them pushed by a2a-drift as well.
+#[test]
+#[ignore = "needs the programs of tests/tools/fetch"]
+fn the_example_of_alertmanager_leaves_unsaid_what_is_said_already() {
+    let address = servers::free_address();
+    let url = format!("--alertmanager.url=http://{address}");
+    let data = tempfile::tempdir().unwrap();
+    let log = fs::File::create(data.path().join("log")).unwrap();
+    let _running = servers::Running::start(
+        Command::new(program("alertmanager"))
+            .arg(format!("--config.file={}", file("examples/alertmanager/alertmanager.yml").display()))
+            .arg(format!("--storage.path={}", data.path().display()))
+            .arg(format!("--web.listen-address={address}"))
+            .arg("--cluster.listen-address=")
+            .stderr(log),
+    );
+    let amtool = |args: &[&str]| Command::new(program("amtool")).arg(&url).args(args).output().unwrap();
+    let is_there = within_seconds(20, || amtool(&["cluster", "show"]).status.success());
+    assert!(is_there, "{}", fs::read_to_string(data.path().join("log")).unwrap());
+
+    let by_prometheus = "monitor=prometheus";
+    let alerts: [(&str, &str, &[&str]); 7] = [
+        ("A2ADriftUnknownSkill", "critical", &["rule=unknown_skill", "agent=planner", by_prometheus]),
+        ("A2ADriftStreamCut", "warning", &["rule=stream_cut", "agent=planner", by_prometheus]),
+        ("A2ADriftStreamCut", "warning", &["rule=stream_cut", "agent=billing", by_prometheus]),
+        ("A2ADriftUnknownSkill", "critical", &["rule=unknown_skill", "agent=planner"]),
+        ("A2ADriftSplitBrain", "critical", &["rule=split_brain", "agent=search"]),
+        ("A2ADriftDown", "critical", &["category=service", "job=a2a-drift", "instance=one", by_prometheus]),
+        ("A2ADriftBehind", "warning", &["category=service", "job=a2a-drift", "instance=one", by_prometheus]),
+    ];
+    for (name, severity, labels) in alerts {
+        let severity = format!("severity={severity}");
+        let mut args = vec!["alert", "add", name, &severity];
+        args.extend(labels);
+        assert!(amtool(&args).status.success(), "{name}");
+    }
+    let unsaid = [
+        ("A2ADriftBehind", "", "prometheus"),
+        ("A2ADriftStreamCut", "planner", "prometheus"),
+        ("A2ADriftUnknownSkill", "planner", ""),
+    ];
+    let mut seen = BTreeSet::new();
+    let is_so = within_seconds(20, || {
+        // Alerts are there a moment after they were taken.
+        let output = amtool(&["alert", "query", "--inhibited", "--output=json"]);
+        let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let label = |alert: &serde_json::Value, name| alert["labels"][name].as_str().unwrap_or_default().to_owned();
+        let found = found.as_array().into_iter().flatten();
+        let found = found.filter(|alert| alert["status"]["state"] == "suppressed");
+        seen = found.map(|alert| (label(alert, "alertname"), label(alert, "agent"), label(alert, "monitor"))).collect();
+        seen.iter().map(|(name, agent, monitor)| (&**name, &**agent, &**monitor)).eq(unsaid)
+    });
+    assert!(is_so, "{seen:?}");
+}
+
+/// Whether something comes true in so many seconds.
+fn within_seconds(seconds: u64, mut is_true: impl FnMut() -> bool) -> bool {
+    let until = Instant::now() + Duration::from_secs(seconds);
+    while Instant::now() < until {
+        if is_true() {
+            return true;
+        }
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    false
 }

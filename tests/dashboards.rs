@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
+use a2a_drift::measures::Kind;
+use a2a_drift::publish::prometheus::definitions;
 use regex::Regex;
 use serde::Deserialize;
 use serde_json::Value;
@@ -309,6 +311,21 @@ fn a_stranger_is_noticed() {
     assert_eq!(of(r#"a2a_tasks_open{state="working"}"#), 1);
     assert_eq!(of("rate(a2a_tasks_open_bucket[5m]) offset 1d"), 1);
     assert_eq!(of("vector(1)"), 1);
+}
+
+#[test]
+fn what_is_said_of_the_programs_own_metrics_is_what_it_exports() {
+    for (name, metric) in METRICS.iter().filter(|(name, _)| name.starts_with("a2a_drift_")) {
+        let exported = definitions::ALL.iter().find(|definition| definition.name == name);
+        let exported = exported.unwrap_or_else(|| panic!("{name} is not exported"));
+        let kind = match exported.kind {
+            Kind::Counter => "counter",
+            Kind::Gauge => "gauge",
+            Kind::Histogram => "histogram",
+        };
+        let labels: Vec<&str> = metric.labels.iter().map(String::as_str).collect();
+        assert_eq!((metric.r#type.as_str(), &*labels), (kind, exported.labels), "{name}");
+    }
 }
 
 #[test]
