@@ -13,6 +13,8 @@ use std::time::{Duration, Instant};
 
 use regex::Regex;
 
+#[path = "support/running.rs"]
+mod running;
 #[path = "support/servers.rs"]
 mod servers;
 
@@ -130,11 +132,11 @@ fn the_example_of_alertmanager_sends_each_severity_to_its_receiver() {
 #[test]
 #[ignore = "needs the programs of tests/tools/fetch"]
 fn the_example_of_alertmanager_leaves_unsaid_what_is_said_already() {
-    let address = servers::free_address();
+    let address = running::free_address();
     let url = format!("--alertmanager.url=http://{address}");
     let data = tempfile::tempdir().unwrap();
     let log = fs::File::create(data.path().join("log")).unwrap();
-    let _running = servers::Running::start(
+    let _running = running::Running::start(
         Command::new(program("alertmanager"))
             .arg(format!("--config.file={}", file("examples/alertmanager/alertmanager.yml").display()))
             .arg(format!("--storage.path={}", data.path().display()))

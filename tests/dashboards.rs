@@ -172,6 +172,7 @@ fn dashboards_cannot_be_edited_in_place_and_load_in_every_grafana_since_the_clas
 
 #[test]
 fn data_source_job_and_agent_or_instance_are_chosen_by_the_reader() {
+    let variable = Regex::new(r"\$\{?(\w+)").unwrap();
     for (name, dashboard) in dashboards() {
         let variables = dashboard["templating"]["list"].as_array().unwrap();
         let names: Vec<&str> = variables.iter().map(|variable| variable["name"].as_str().unwrap()).collect();
@@ -182,8 +183,7 @@ fn data_source_job_and_agent_or_instance_are_chosen_by_the_reader() {
             assert_eq!(variable["datasource"]["uid"], "${datasource}", "{name}");
         }
         let text = dashboard.to_string();
-        let used: BTreeSet<&str> = Regex::new(r"\$\{?(\w+)")
-            .unwrap()
+        let used: BTreeSet<&str> = variable
             .captures_iter(&text)
             .map(|found| found.get(1).unwrap().as_str())
             .filter(|name| !name.starts_with("__") && *name != "1")
@@ -237,6 +237,7 @@ fn panels_fill_the_grid_without_overlap() {
 
 #[test]
 fn counters_are_read_as_rates_over_the_interval_that_grafana_computes_and_gauges_are_not() {
+    let exported = Regex::new(r"\b(?:a2a|process)_\w+").unwrap();
     let rated = Regex::new(r"(?:rate|increase|irate)\((\w+)(?:\{[^}]*\})?\[([^\]]+)\]\)").unwrap();
     let mut wrong = Vec::new();
     for (place, expr) in expressions(&dashboards()) {
@@ -250,7 +251,7 @@ fn counters_are_read_as_rates_over_the_interval_that_grafana_computes_and_gauges
                 wrong.push(format!("{place}: a rate over {}", &found[2]));
             }
         }
-        for name in Regex::new(r"\b(?:a2a|process)_\w+").unwrap().find_iter(&expr) {
+        for name in exported.find_iter(&expr) {
             let (metric, part) = metric(name.as_str()).unwrap();
             let is_counter = metric.r#type == "counter" || !part.is_empty();
             if is_counter != in_rates.contains(name.as_str()) {
@@ -263,6 +264,7 @@ fn counters_are_read_as_rates_over_the_interval_that_grafana_computes_and_gauges
 
 #[test]
 fn every_selector_keeps_to_the_chosen_job_and_names_no_rule() {
+    let of_rule = Regex::new(r"\brule ?(=|!=|=~)").unwrap();
     let selector = Regex::new(r"\b(?:a2a|process|up)\w*(?:\{([^}]*)\})?|\{(__name__[^}]*)\}").unwrap();
     let mut wrong = Vec::new();
     for (place, expr) in expressions(&dashboards()) {
@@ -275,7 +277,7 @@ fn every_selector_keeps_to_the_chosen_job_and_names_no_rule() {
                 wrong.push(format!("{place}: {} is of every instance", &found[0]));
             }
         }
-        if Regex::new(r"\brule ?(=|!=|=~)").unwrap().is_match(&expr) {
+        if of_rule.is_match(&expr) {
             wrong.push(format!("{place}: a rule is chosen by its id"));
         }
     }

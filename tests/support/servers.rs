@@ -1,8 +1,7 @@
 //! Programs that tests run against, as `tests/tools/fetch/fetch` unpacks them.
 
-use std::net::{SocketAddr, TcpListener};
 use std::path::PathBuf;
-use std::process::{Child, Command};
+use std::process::Command;
 
 /// A program, of which there must be one: a test that cannot run has failed.
 pub(crate) fn program(name: &str) -> PathBuf {
@@ -21,26 +20,4 @@ pub(crate) fn succeeds(command: &mut Command) -> String {
     let said = format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{command:?}\n{said}");
     said
-}
-
-/// A program that runs until it is dropped.
-pub(crate) struct Running(Child);
-
-impl Running {
-    /// Starts a program. Its wrappers replace themselves with it, so that killing it ends it.
-    pub(crate) fn start(command: &mut Command) -> Self {
-        Self(command.spawn().unwrap())
-    }
-}
-
-impl Drop for Running {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-/// An address that was free a moment ago.
-pub(crate) fn free_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
 }

@@ -85,3 +85,28 @@ fn literal(text: &str) -> String {
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', "''"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::tests::{corpus, rule};
+    use super::*;
+
+    #[test]
+    fn text_of_a_header_is_neither_yaml_nor_a_template() {
+        let title = ("title", r#""The caller's `{{id}}`: # lost""#);
+        let (path, text) = rule("lost_id", &[title], "SELECT e.agent FROM task_events AS e");
+        let page = alerts(&corpus(&[(path.as_str(), text)]).unwrap(), "https://docs.example/a2a/");
+        let summary = r#": The caller''s `{{ "{{" }}id}}`: # lost'"#;
+        assert!(page.lines().any(|line| line.starts_with("          summary: '") && line.ends_with(summary)), "{page}");
+        assert!(page.contains("runbook_url: 'https://docs.example/a2a/queries/README.md#lost_id'\n"), "{page}");
+        assert!(page.contains("runbook_url: 'https://docs.example/a2a/dashboards/README.md#a2adriftdown'\n"), "{page}");
+    }
+
+    #[test]
+    fn no_two_rules_have_alerts_of_one_name() {
+        let corpus = Corpus::embedded().unwrap();
+        let names: std::collections::BTreeSet<String> = corpus.rules.iter().map(|rule| alert_name(&rule.id)).collect();
+        assert_eq!(names.len(), corpus.rules.len());
+        assert_eq!(alert_name("unknown_skill"), "A2ADriftUnknownSkill");
+    }
+}
