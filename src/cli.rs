@@ -238,6 +238,13 @@ pub enum Rules {
     },
     /// Print the page of all rules as Markdown: index, runbooks, shared views
     Docs,
+    /// Print the Prometheus alerts on the rules and on the service, as a rule file
+    Alerts {
+        /// Where the runbooks can be read: the address of this program's source tree, as your on-call reaches it
+        /// [default: paths within that tree]
+        #[arg(long, value_name = "URL", default_value = "", hide_default_value = true)]
+        runbook_base: String,
+    },
     /// Look for mistakes in a folder of rules and views; print them as `path:line:column: message`
     Check {
         /// The folder [default: --queries, else the built-in rules]

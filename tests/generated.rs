@@ -7,6 +7,11 @@ use std::path::Path;
 
 use a2a_drift::rules::{Corpus, render};
 
+#[path = "support/grafana/mod.rs"]
+mod grafana;
+#[path = "support/promtool.rs"]
+mod promtool;
+
 /// Marks in README.md between which the table of rules stands.
 const BEGIN: &str = "<!-- rules: begin; UPDATE=1 cargo test --test generated -->\n";
 const END: &str = "<!-- rules: end -->";
@@ -41,4 +46,17 @@ fn the_table_in_the_readme_is_made_of_the_rules() {
     let (before, rest) = readme.split_once(BEGIN).unwrap();
     let (_, after) = rest.split_once(END).unwrap();
     is_fresh("README.md", &format!("{before}{BEGIN}\n{}\n{END}{after}", render::table(&corpus())));
+}
+
+#[test]
+fn the_alerts_and_their_tests_are_made_of_the_rules() {
+    is_fresh("dashboards/prometheus/alerts.yaml", &render::alerts(&corpus(), ""));
+    is_fresh("dashboards/prometheus/alerts_test.yaml", &promtool::alerts_test(&corpus()));
+}
+
+#[test]
+fn the_dashboards_are_as_the_tests_make_them() {
+    for (name, made) in grafana::dashboards() {
+        is_fresh(&format!("dashboards/grafana/{name}.json"), &made);
+    }
 }

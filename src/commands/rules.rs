@@ -18,6 +18,7 @@ pub(super) fn run(args: Rules, global: &Global) -> anyhow::Result<Outcome> {
         Rules::List => render::list(&corpus()?),
         Rules::Show { id, sql } => show(&corpus()?, &id, sql)?,
         Rules::Docs => render::readme(&corpus()?),
+        Rules::Alerts { runbook_base } => render::alerts(&corpus()?, &runbook_base),
         Rules::Check { dir } => return check(dir.as_deref().or(config.queries.as_deref())),
     };
     print(&text)?;

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
 
+use super::alerting::Alerting;
 use super::needs::Need;
 use super::params::Params;
 use super::source::{Place, Source};
@@ -46,6 +47,9 @@ pub struct RuleHeader {
     /// Which changes of inputs without the `by` columns concern which keys.
     #[serde(default)]
     pub marks: BTreeMap<String, Mark>,
+    /// How an alert on the rule behaves.
+    #[serde(default)]
+    pub alert: Alerting,
 }
 
 /// Header of a view.

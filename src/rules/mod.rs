@@ -5,6 +5,7 @@
 mod problem;
 mod source;
 
+mod alerting;
 mod header;
 mod params;
 mod template;
@@ -37,6 +38,7 @@ mod rows;
 
 pub mod render;
 
+pub use alerting::{Alerting, Span};
 pub use ask::AskError;
 
 pub use as_of::{AsOf, select};

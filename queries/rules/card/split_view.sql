@@ -10,6 +10,7 @@
 -- because  = "{why}"
 -- next     = "Fetch the card of {agent} several times, past every cache, and compare version and ETag; then purge the edge or end the rollout that still shows the wrong one"
 -- params   = { rollout = "15 minutes", apart = "1 day", least = 2, named = 6 }
+-- alert    = { keep = "30m" }
 --
 -- ## What it finds
 -- Two generations (contract and version) of one card identity that alternate: at least two changes between them, back to a card that had been replaced, over

@@ -9,6 +9,7 @@
 -- suspect  = "remote-runtime"
 -- because  = "{why}"
 -- next     = "Give the replicas of {agent} one task store, or bind a task's calls to the replica that made it"
+-- alert    = { keep = "30m" }
 --
 -- ## What it finds
 -- A task that is found, then not, then found again; or whose state or artifacts go back to an older stand and forth again. Between two addresses that

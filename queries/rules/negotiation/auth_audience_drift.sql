@@ -10,6 +10,7 @@
 -- because  = "the refusals came past the gateway, from callers that had succeeded before; {why}"
 -- next     = "Compare the audience, issuer and keys that {agent} checks with those in a refused token, and what was deployed just before the first refusal"
 -- params   = { refusals = 5, successes = 10, window = "10 minutes", shown = 10 }
+-- alert    = { keep = "15m" }
 --
 -- ## What it finds
 -- From one moment on at least `refusals` refusals within `window`, of two principals that had succeeded before, or of one with `successes` successes before,

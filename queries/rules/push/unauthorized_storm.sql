@@ -10,6 +10,7 @@
 -- because  = "{why}"
 -- next     = "Ask the owner of {url} what changed in its authentication; then read the results of the refused deliveries from {agent} with GetTask"
 -- params   = { window = "10 minutes", refusals = 10, dead = 2, share = 0.5, shown = 5 }
+-- alert    = { keep = "15m" }
 --
 -- ## What it finds
 -- A streak of refusals begins with a 401 or 403 after an accepted delivery (or after none). It is a storm when three distinct tasks are refused within

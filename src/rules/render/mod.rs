@@ -1,12 +1,15 @@
 //! Pages made of the corpus, so that what is written about a rule is written once, in its file.
 //!
-//! In: rules and views. Out: Markdown for repositories ([`readme`], [`table`]) and text for terminals ([`list`], [`show`]).
+//! In: rules and views. Out: Markdown for repositories ([`readme`], [`table`]), text for terminals ([`list`], [`show`]) and
+//! alerts for Prometheus ([`alerts`]).
 //! Needs no edit for a new rule; evaluates nothing.
 
 mod about;
+mod alerts;
 mod markdown;
 mod terminal;
 
+pub use alerts::{alert_name, alerts};
 pub use markdown::{readme, table};
 pub use terminal::{list, show};
 

@@ -1,0 +1,43 @@
+//! Pieces of PromQL that several panels are made of.
+//!
+//! In: metrics and matchers. Out: expressions with Grafana's variables in them.
+
+/// A counter as a rate.
+pub(super) fn rate(metric: &str, chosen: &str) -> String {
+    format!("rate({metric}{{{chosen}}}[$__rate_interval])")
+}
+
+/// What a counter counted in a step.
+pub(super) fn counted(metric: &str, chosen: &str) -> String {
+    format!("increase({metric}{{{chosen}}}[$__rate_interval])")
+}
+
+/// Matchers of what did not end well. Of what nobody saw the end, that is not known.
+pub(super) fn failing(chosen: &str) -> String {
+    format!(r#"{chosen}, outcome!~"ok|unknown""#)
+}
+
+/// The share of a counter that did not end well; `none` where nothing ever failed.
+pub(super) fn share_failing(metric: &str, chosen: &str, none: &str) -> String {
+    format!("(sum({}) or {none}) / sum({})", rate(metric, &failing(chosen)), rate(metric, chosen))
+}
+
+/// A quantile of a histogram.
+pub(super) fn quantile(q: &str, metric: &str, chosen: &str) -> String {
+    format!("histogram_quantile({q}, sum by (le) ({}))", rate(&format!("{metric}_bucket"), chosen))
+}
+
+/// Zero while the service is there, and nothing when it is not: no news is not good news.
+pub(super) fn watched(chosen: &str) -> String {
+    format!("max(a2a_drift_build_info{{{chosen}}}) * 0")
+}
+
+/// Findings that fire, of the severities that the reader picked.
+pub(super) fn active(chosen: &str) -> String {
+    format!(r#"a2a_drift_active_findings{{{chosen}, severity=~"$severity"}}"#)
+}
+
+/// Cards, with the first eight digits of the fingerprint as the label `card`.
+pub(super) fn card(chosen: &str) -> String {
+    format!(r#"label_replace(a2a_card_info{{{chosen}}}, "card", "$1", "fingerprint", "(.{{8}}).*")"#)
+}

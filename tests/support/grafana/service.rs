@@ -1,0 +1,140 @@
+//! The dashboard Service: whether a2a-drift itself can be relied on.
+
+use super::Placed;
+use super::dashboard::{Dashboard, JOB};
+use super::expr::{counted, quantile, rate, watched};
+use super::panel::Panel;
+
+const CHOSEN: &str = r#"job=~"$job", instance=~"$instance""#;
+
+pub(super) fn service() -> Dashboard {
+    let description = "Whether a2a-drift can be relied on: what it takes in, what it cannot understand, how far \
+        behind it is, what it cannot see.";
+    Dashboard::new("a2a-drift-service", "A2A drift service", description)
+        .labels("instance", "Instance", &format!("label_values(a2a_drift_build_info{{{JOB}}}, instance)"), true)
+        .addresses()
+        .row("Now", 4, now())
+        .row("What comes in", 8, incoming())
+        .row("How far behind", 8, behind())
+        .row("What judges", 8, judging())
+        .row("What is kept, and the process", 8, keeping())
+}
+
+fn now() -> Vec<Placed> {
+    let reached = Panel::stat("Reached", "Whether Prometheus reaches every instance.")
+        .query(&format!("min(up{{{CHOSEN}}})"), "up")
+        .colours(&[])
+        .words(&[("0", "DOWN", "red"), ("1", "up", "green")]);
+    let version = Panel::stat("Version", "What runs; several during a rollout.")
+        .query(&format!("max by (version) (a2a_drift_build_info{{{CHOSEN}}})"), "{{version}}")
+        .names()
+        .plain();
+    let configuration = Panel::stat("Configuration", "Whether the rules and settings loaded last are in force.")
+        .query(&format!("min(a2a_drift_config_last_reload_successful{{{CHOSEN}}})"), "reload")
+        .colours(&[])
+        .words(&[("0", "reload refused", "orange"), ("1", "in force", "green")]);
+    let behind = Panel::stat("Behind", "Age of the oldest delivery that is not judged yet.")
+        .query(&format!("max(a2a_drift_lag_seconds{{{CHOSEN}}})"), "lag")
+        .unit("s")
+        .colours(&[(10.0, "orange"), (60.0, "red")]);
+    let (rejected, received) = (rate("a2a_drift_rejected_total", CHOSEN), rate("a2a_drift_received_total", CHOSEN));
+    let rejected = Panel::stat("Not understood", "Share of what came in that was rejected.")
+        .query(&format!("sum({rejected}) / (sum({received}) + sum({rejected}))"), "share")
+        .unit("percentunit")
+        .without_value("nothing comes in")
+        .colours(&[(0.01, "orange"), (0.05, "red")]);
+    let description = "Rules that no instance can judge: a field is missing in all that comes in. The table \
+        below names them.";
+    let blind = format!("min by (rule) (a2a_drift_rule_blind{{{CHOSEN}}}) == 1");
+    let blind = Panel::stat("Blind rules", description)
+        .query(&format!("count({blind}) or {}", watched(CHOSEN)), "rules")
+        .colours(&[(1.0, "yellow")]);
+    [reached, version, configuration, behind, rejected, blind].map(|panel| (4, panel)).into()
+}
+
+fn incoming() -> Vec<Placed> {
+    let received = rate("a2a_drift_received_total", CHOSEN);
+    let ignored = rate("a2a_drift_ignored_total", CHOSEN);
+    let description = "Spans, log records and exchanges a second. What holds no A2A is counted and not kept.";
+    let received = Panel::lines("Received", description)
+        .query(&format!("sum by (receiver, signal) ({received})"), "{{receiver}} {{signal}}")
+        .query(&format!("sum by (signal) ({ignored})"), "no A2A: {{signal}}")
+        .unit("cps");
+    let rejected = rate("a2a_drift_rejected_total", CHOSEN);
+    let description = "Pieces of input a second that were not understood, by reason. Senders do not send them again.";
+    let rejected =
+        Panel::areas("Rejected", description).query(&format!("sum by (reason) ({rejected})"), "{{reason}}").unit("cps");
+    let refused = rate("a2a_drift_refused_total", CHOSEN);
+    let description = "Deliveries a second that were not taken, by reason. Senders keep them and send them again.";
+    let refused = Panel::areas("Refused", description)
+        .query(&format!("sum by (receiver, reason) ({refused})"), "{{receiver}} {{reason}}")
+        .unit("cps");
+    vec![(8, received), (8, rejected), (8, refused)]
+}
+
+fn behind() -> Vec<Placed> {
+    let description = "Age of the oldest delivery that was taken and is not judged.";
+    let waiting = Panel::lines("Not judged yet", description)
+        .query(&format!("max by (instance) (a2a_drift_lag_seconds{{{CHOSEN}}})"), "{{instance}}")
+        .unit("s");
+    let (lag, delay) = ("a2a_drift_detection_lag_seconds", "a2a_drift_detection_delay_seconds");
+    let description = "From when a finding could first fire to its publication. From arrival: with the time \
+        that the rule itself waits. Points lead to traces.";
+    let detection = Panel::lines("Time to a finding", description)
+        .query(&quantile("0.5", lag, CHOSEN), "half")
+        .query(&quantile("0.99", lag, CHOSEN), "99 in a hundred")
+        .query(&quantile("0.99", delay, CHOSEN), "99 in a hundred, from arrival")
+        .with_traces()
+        .unit("s");
+    let share = format!("a2a_drift_queue_bytes{{{CHOSEN}}} / a2a_drift_queue_limit_bytes{{{CHOSEN}}}");
+    let description = "Share of the room for deliveries that wait. At 100 % senders are asked to wait.";
+    let queue = Panel::lines("Queue", description)
+        .query(&format!("max by (instance) ({share})"), "{{instance}}")
+        .unit("percentunit")
+        .max(1.0);
+    vec![(8, waiting), (8, detection), (8, queue)]
+}
+
+fn judging() -> Vec<Placed> {
+    let spent = rate("a2a_drift_evaluation_seconds_sum", CHOSEN);
+    let description = "Seconds of evaluation a second, the ten costliest rules: 1 s is one processor.";
+    let spent = Panel::areas("Time spent by rule", description)
+        .query(&format!("topk(10, sum by (rule) ({spent}))"), "{{rule}}")
+        .unit("s");
+    let failed = counted("a2a_drift_evaluation_failures_total", CHOSEN);
+    let description = "Evaluations in each step that ended in an error or ran out of their budget, the five \
+        worst rules. The log names the error.";
+    let failed = Panel::lines("Evaluations that fail", description)
+        .query(&format!("topk(5, sum by (rule) ({failed}))"), "{{rule}}")
+        .unit("short")
+        .spikes();
+    let description = "Rules that cannot find anything: no instance gets a field that they need. `a2a-drift rules show \
+        RULE` names the fields.";
+    let blind = Panel::table("Blind rules", description)
+        .query(&format!("min by (rule) (a2a_drift_rule_blind{{{CHOSEN}}}) == 1"), "{{rule}}")
+        .columns(&[("rule", "Rule")], "Value");
+    vec![(10, spent), (7, failed), (7, blind)]
+}
+
+fn keeping() -> Vec<Placed> {
+    let disk = Panel::areas("On disk", "Size of the write-ahead log and of the Parquet lake.")
+        .query(&format!("sum(a2a_drift_wal_bytes{{{CHOSEN}}})"), "log")
+        .query(&format!("sum(a2a_drift_lake_bytes{{{CHOSEN}}})"), "lake")
+        .unit("bytes");
+    let alerts = counted("a2a_drift_alerts_failed_total", CHOSEN);
+    let description = "Writes to disk, and alerts that an Alertmanager did not take, in each step.";
+    let failed = Panel::lines("Writes that fail", description)
+        .query(&format!("sum({})", counted("a2a_drift_wal_failures_total", CHOSEN)), "log")
+        .query(&format!("sum({})", counted("a2a_drift_lake_failures_total", CHOSEN)), "lake")
+        .query(&format!("sum by (alertmanager) ({alerts})"), "alerts to {{alertmanager}}")
+        .unit("short")
+        .spikes();
+    let memory = Panel::lines("Memory", "Resident memory of each instance.")
+        .query(&format!("max by (instance) (process_resident_memory_bytes{{{CHOSEN}}})"), "{{instance}}")
+        .unit("bytes");
+    let time = rate("process_cpu_seconds_total", CHOSEN);
+    let processor = Panel::lines("Processor", "Processor time of each instance: 1 is one processor.")
+        .query(&format!("sum by (instance) ({time})"), "{{instance}}")
+        .unit("short");
+    [disk, failed, memory, processor].map(|panel| (6, panel)).into()
+}
