@@ -84,6 +84,11 @@ pub enum LogFormat {
 pub enum Command {
     /// Judge captures and logs: what has drifted, since when, whose fault, what to do
     Analyze(Analyze),
+    /// Fingerprint agent cards, or tell what changed between two
+    #[command(subcommand)]
+    Card(Card),
+    /// Ask the facts of captures in SQL
+    Query(Query),
     /// List, show and check the rules
     #[command(subcommand)]
     Rules(Rules),
@@ -156,6 +161,63 @@ pub struct Serve {
     /// Read configuration and rules, say what is wrong with them, and stop
     #[arg(long)]
     pub check: bool,
+}
+
+/// Options of `query`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    a2a-drift query \"SELECT agent, outcome, count(*) AS calls FROM exchanges GROUP BY ALL ORDER BY calls DESC\" day.har\n  \
+    a2a-drift query --format csv \"SELECT * FROM tasks\" captures/ > tasks.csv\n  \
+    a2a-drift query --tables")]
+pub struct Query {
+    /// One SELECT over tables and views; `--tables` lists them
+    #[arg(value_name = "SQL", required_unless_present = "tables")]
+    pub sql: Option<String>,
+    /// As for `analyze`, and the Parquet files of `serve` [default: its lake]
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Form of the rows
+    #[arg(long, value_name = "FORM", default_value = "table")]
+    pub format: RowsFormat,
+    /// Write the rows into this file
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// List tables and views with their columns, and stop
+    #[arg(long)]
+    pub tables: bool,
+}
+
+/// Form of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RowsFormat {
+    /// Aligned columns
+    Table,
+    /// One JSON object a line
+    Json,
+    /// Comma separated, with a header line
+    Csv,
+    /// A Parquet file
+    Parquet,
+}
+
+/// What to do with cards.
+#[derive(Debug, Subcommand)]
+pub enum Card {
+    /// Print the hashes of each card: the skill fingerprint that clients log, contract, security, wording, body
+    Fingerprint {
+        /// Card files, or captures in which cards were fetched
+        #[arg(value_name = "CARD", required = true)]
+        cards: Vec<PathBuf>,
+    },
+    /// Tell in words what changed; exit with 1 if anything did
+    Diff {
+        /// The card before; alone, a capture in which cards were fetched again
+        #[arg(value_name = "BEFORE")]
+        before: PathBuf,
+        /// The card after
+        #[arg(value_name = "AFTER")]
+        after: Option<PathBuf>,
+    },
 }
 
 /// What to do with the rules.

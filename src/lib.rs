@@ -28,6 +28,8 @@ pub mod live;
 
 pub mod findings;
 
+pub mod measures;
+
 pub mod publish;
 
 pub mod config;

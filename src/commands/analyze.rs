@@ -3,6 +3,8 @@
 //! In: paths and settings. Out: the report on standard output; a diagnosis on standard error when there is no verdict.
 //! Every stage of a run is called from here.
 
+use std::collections::BTreeMap;
+
 use super::intake::{Account, Gathering};
 use super::progress::Progress;
 use super::setup::{engine, identities, key_map, limits, vocabulary};
@@ -13,9 +15,9 @@ use crate::decode;
 use crate::findings::{Report, Unjudged};
 use crate::normalize::{Normalizer, identity};
 use crate::publish::table::Detail;
-use crate::publish::{clean, diagnosis, json, table};
+use crate::publish::{clean, diagnosis, json, junit, markdown, sarif, table};
 use crate::receive::{self, Input};
-use crate::rules::{self, AsOf, Engine};
+use crate::rules::{self, AsOf, Corpus, Engine};
 use crate::tables::Facts;
 
 /// Runs `analyze`.
@@ -45,7 +47,7 @@ pub(super) fn run(args: Analyze, global: &Global) -> anyhow::Result<Outcome> {
     let report = judge(&facts, account, &engine, &config)?;
     drop(progress);
 
-    publish(&report, &config, detail(global))?;
+    publish(&report, &config, engine.corpus(), detail(global))?;
     let unjudged = diagnosis::render(&report);
     if let Some(diagnosis) = &unjudged {
         say(diagnosis);
@@ -58,7 +60,7 @@ pub(super) fn run(args: Analyze, global: &Global) -> anyhow::Result<Outcome> {
 }
 
 /// Reads every input into one set of facts.
-fn gather(inputs: &[Input], config: &Config, progress: &Progress) -> anyhow::Result<(Facts, Account)> {
+pub(super) fn gather(inputs: &[Input], config: &Config, progress: &Progress) -> anyhow::Result<(Facts, Account)> {
     let limits = limits(&config.limits);
     let keys = key_map(&config.exchange_keys)?;
     let mut normalizer = Normalizer::new(vocabulary(config)?);
@@ -103,12 +105,21 @@ fn judge(facts: &Facts, account: Account, engine: &Engine, config: &Config) -> a
 }
 
 /// Prints the report. Where nothing was judged there is none: the diagnosis says why.
-fn publish(report: &Report, config: &Config, detail: Detail) -> anyhow::Result<()> {
+fn publish(report: &Report, config: &Config, corpus: &Corpus, detail: Detail) -> anyhow::Result<()> {
     match config.format {
         Format::Json => print(&json::render(report)?),
-        Format::Table if report.unjudged() == Some(Unjudged::NoFacts) => Ok(()),
+        Format::Ndjson => print(&json::render_lines(report)?),
+        Format::Sarif => print(&sarif::render(report, &titles(corpus))?),
+        Format::Junit => print(&junit::render(report, |finding| config.fail_on.fails(Some(finding.severity)))?),
+        Format::Table | Format::Markdown if report.unjudged() == Some(Unjudged::NoFacts) => Ok(()),
+        Format::Markdown => print(&markdown::render(report)),
         Format::Table => print(&table::render(report, page_width(), detail)),
     }
+}
+
+/// Titles of rules, by id.
+fn titles(corpus: &Corpus) -> BTreeMap<String, String> {
+    corpus.rules.iter().map(|rule| (rule.id.clone(), rule.header.title.clone())).collect()
 }
 
 fn detail(global: &Global) -> Detail {

@@ -4,9 +4,11 @@
 //! nothing itself.
 
 mod analyze;
+mod card;
 mod corpus;
 mod intake;
 mod progress;
+mod query;
 mod rules;
 mod setup;
 
@@ -48,6 +50,8 @@ pub fn run(cli: Cli) -> ExitCode {
     start_log(&global);
     let result = match command {
         Command::Analyze(args) => analyze::run(args, &global),
+        Command::Card(args) => card::run(&args, &global),
+        Command::Query(args) => query::run(args, &global),
         Command::Rules(args) => rules::run(args, &global),
     };
     match result {

@@ -27,6 +27,14 @@ pub enum Format {
     Table,
     /// One JSON object, described by a JSON Schema.
     Json,
+    /// The findings alone, one JSON object a line.
+    Ndjson,
+    /// For a pull request or the channel of an incident.
+    Markdown,
+    /// SARIF 2.1.0, for code hosts.
+    Sarif,
+    /// JUnit XML, for build servers: a rule is a test.
+    Junit,
 }
 
 /// From which severity on findings make the exit code 1.
