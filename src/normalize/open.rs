@@ -60,6 +60,8 @@ pub struct OpenNormalizer {
     clocks: HashMap<Arc<str>, Instant>,
     told: HashMap<String, Told>,
     round: u64,
+    /// Something came or went since the last time that facts were told.
+    is_stirred: bool,
     gone: Recent<PieceId>,
     gone_groups: Recent<String>,
     load: Load,
@@ -85,7 +87,9 @@ struct Held<T> {
 #[derive(Debug)]
 struct Told {
     group: String,
+    /// Columns that may change and are no content.
     call_id: String,
+    record_id: String,
     is_final: bool,
     /// The round in which it was last there.
     round: u64,
@@ -118,6 +122,7 @@ impl OpenNormalizer {
             clocks: HashMap::new(),
             told: HashMap::new(),
             round: 0,
+            is_stirred: false,
             gone: Recent::new(MOST_GONE),
             gone_groups: Recent::new(MOST_GONE),
             load: Load::default(),
@@ -140,7 +145,12 @@ impl OpenNormalizer {
         for lesson in Knowledge::of_facts(&taken.facts) {
             self.learn(lesson, arrived, &mut taken.pieces, &mut taken.done);
         }
+        for common in taken.facts.commons() {
+            // A stream that has ended says for good what it said while it was open.
+            self.told.remove(&common.fact_id);
+        }
         self.hear(&taken.facts, |_| arrived);
+        self.is_stirred |= !(taken.facts.is_empty() && taken.pieces.is_empty() && taken.done.is_empty());
         taken
     }
 
@@ -276,6 +286,7 @@ impl OpenNormalizer {
         }
         self.hear(said, |received| received.unwrap_or(latest));
         self.load.late = 0;
+        self.is_stirred = true;
     }
 
     fn restore_piece(&mut self, piece: Piece) {

@@ -65,7 +65,7 @@ impl Piece {
     /// A piece that arrived at a time.
     pub(super) fn new(arrived: Instant, mut body: Body) -> Self {
         if let Body::Unsure(row) = &mut body {
-            *row = Box::new(std::mem::take(&mut **row).seal());
+            **row = std::mem::take(&mut **row).seal();
         }
         Self { id: body.id(), arrived, body }
     }

@@ -37,9 +37,14 @@ struct Now {
 }
 
 impl OpenNormalizer {
-    /// What the open pieces give together, as a difference to what was told last: facts that came, with those whose call
-    /// is now known, and ids of facts that went. Facts of [`super::Taken`] and of [`Settled`] do not go.
+    /// What the open pieces give together, as a difference to what was told last: facts that came, with those whose call or
+    /// record is now another, and ids of facts that went. Facts of [`super::Taken`] and of [`Settled`] do not go.
+    ///
+    /// Costs with what is open, and nothing if nothing came since the last time.
     pub fn join(&mut self) -> FactsDelta {
+        if !self.is_stirred {
+            return FactsDelta::default();
+        }
         let now = self.now();
         self.tell(&now)
     }
@@ -62,6 +67,7 @@ impl OpenNormalizer {
 
     fn tell(&mut self, now: &Now) -> FactsDelta {
         self.round += 1;
+        self.is_stirred = false;
         let mut came = HashSet::new();
         for common in now.joined.facts.commons() {
             self.tell_one(common, group_of_fact(common), &mut came);
@@ -92,13 +98,15 @@ impl OpenNormalizer {
         let round = self.round;
         if let Some(told) = self.told.get_mut(&common.fact_id) {
             told.round = round;
-            if told.is_final || told.call_id == common.call_id {
+            if told.is_final || (told.call_id == common.call_id && told.record_id == common.record_id) {
                 return;
             }
             told.call_id.clone_from(&common.call_id);
+            told.record_id.clone_from(&common.record_id);
         } else {
-            let (group, call_id) = (group.to_owned(), common.call_id.clone());
-            self.told.insert(common.fact_id.clone(), Told { group, call_id, is_final: false, round });
+            let (group, call_id, record_id) = (group.to_owned(), common.call_id.clone(), common.record_id.clone());
+            let told = Told { group, call_id, record_id, is_final: false, round };
+            self.told.insert(common.fact_id.clone(), told);
         }
         came.insert(common.fact_id.clone());
     }
@@ -113,6 +121,7 @@ impl OpenNormalizer {
         self.let_go(before, &mut settled);
         self.settle_waiting(before, &mut settled);
         self.settle_unsure(before, &mut settled);
+        self.is_stirred |= !settled.done.is_empty() || !settled.pieces.is_empty();
         settled
     }
 

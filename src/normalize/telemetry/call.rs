@@ -20,7 +20,7 @@ use super::look::push_look;
 use super::node::{Node, Side};
 use super::row::{call_id, first, service_ref};
 use super::sentence::Errors;
-use super::state::{End, push_executor_ends, task_event};
+use super::state::{End, Judged, push_executor_ends, task_event};
 use super::statement::Statement;
 use super::trace::Call;
 use super::{Around, Context};
@@ -60,14 +60,6 @@ pub(super) fn facts(
     }
     push_executor_ends(nodes, &ends, known, facts);
     Judged { bases: sure, ends }
-}
-
-/// What calls tell that others are judged by.
-pub(super) struct Judged {
-    /// Interfaces under which calls happened that nothing else is like, with the index of the first node of each.
-    pub(super) bases: Vec<(usize, String)>,
-    /// Ends of tasks.
-    pub(super) ends: Vec<End>,
 }
 
 /// All that the spans of a call say together.

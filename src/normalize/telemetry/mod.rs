@@ -37,10 +37,10 @@ pub(crate) use piece::Piece;
 pub(crate) use row::group_of_fact;
 pub(crate) use said::Said;
 
-use call::Judged;
 use delivery::Deliveries;
 use node::Node;
 use sentence::{Errors, Notes};
+use state::Judged;
 
 /// What reading takes beside the record.
 #[derive(Debug, Clone, Copy)]

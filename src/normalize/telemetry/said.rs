@@ -149,7 +149,8 @@ impl<'a> Calls<'a> {
 }
 
 fn is_telling(row: &ExchangeRow) -> bool {
-    !row.common.trace_id.is_empty() && !(row.own.task_id.is_empty() && row.common.span_id.is_empty())
+    let tells = !row.own.task_id.is_empty() || !row.common.span_id.is_empty();
+    tells && !row.common.trace_id.is_empty()
 }
 
 fn add_call(row: &ExchangeRow, task: &mut Only, caller: &mut Only) {

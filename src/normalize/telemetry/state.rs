@@ -21,6 +21,14 @@ pub(super) struct End {
     pub(super) state: &'static str,
 }
 
+/// What calls tell that others are judged by.
+pub(super) struct Judged {
+    /// Interfaces under which calls happened that nothing else is like, with the index of the first node of each.
+    pub(super) bases: Vec<(usize, String)>,
+    /// Ends of tasks.
+    pub(super) ends: Vec<End>,
+}
+
 /// The state that a call's answer told, at the end of the call.
 pub(super) fn task_event(
     node: &Node,
