@@ -226,13 +226,13 @@ fn at_once(given: &Facts, settings: &IdentitySettings) -> BTreeMap<String, Fact>
 
 /// Facts, looks apart, of the units that are older than an instant altogether.
 fn past(told: &Told, before: Instant) -> BTreeSet<String> {
-    let mut units: BTreeMap<(String, String, String), Vec<(&String, Instant)>> = BTreeMap::new();
+    let mut units: BTreeMap<[String; 3], Vec<(&String, Instant)>> = BTreeMap::new();
     for (id, fact) in told.0.iter().filter(|(_, fact)| !is_look(fact)) {
         let common = fact.common();
         let unit = match (fact.task_id().unwrap_or_default(), common.trace_id.as_str()) {
-            ("", "") => (id.clone(), String::new(), String::new()),
-            ("", trace) => (String::new(), trace.to_owned(), String::new()),
-            (task, _) => (String::new(), common.agent.clone(), format!("task {task}")),
+            ("", "") => [id.clone(), String::new(), String::new()],
+            ("", trace) => [String::new(), trace.to_owned(), String::new()],
+            (task, _) => [String::new(), common.agent.clone(), format!("task {task}")],
         };
         units.entry(unit).or_default().push((id, common.observed_at));
     }
