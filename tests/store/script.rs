@@ -16,7 +16,7 @@ pub const FOLDER: &str = "/data";
 
 const HOUR: i64 = 3_600 * 1_000_000_000;
 /// 2026-11-30T06:00:00Z.
-const START: i64 = 1_796_018_400_000_000_000;
+pub const START: i64 = 1_796_018_400_000_000_000;
 
 /// Small segments, so that a short run has many.
 pub fn settings() -> StoreSettings {
