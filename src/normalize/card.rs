@@ -19,8 +19,8 @@ use crate::tables::{
     SigningKeyColumns, SigningKeyRow,
 };
 
-/// Skills of one body that become rows.
-const MAX_SKILLS: usize = 4096;
+/// Skills of one body that become rows: more than any card lists, since one left out would be taken for one not offered.
+const MAX_SKILLS: usize = 65_536;
 /// Bytes of modes in the skill rows of one body. A card's defaults are copied into every skill without modes of its
 /// own, so that a small card could ask for much; skills beyond have null modes.
 const MAX_MODE_BYTES: usize = 1 << 20;
