@@ -57,14 +57,20 @@ fn unwrap(mut map: Map<String, Value>, headers: &Headers, max_bytes: usize) -> R
     ReadBody { truncated: truncated || read.truncated, ..read }
 }
 
-/// A body recorded as text: any content coding was removed by the recorder. JSON that nobody could read is not kept.
-pub(super) fn of_text(text: String) -> ReadBody {
+/// A body recorded as text: any content coding was removed by the recorder. JSON that nobody could read is not kept, and
+/// of an event stream no more than can be.
+pub(super) fn of_text(mut text: String) -> ReadBody {
     if text.is_empty() {
         return ReadBody::default();
     }
     if text.trim_start().starts_with(['{', '[']) && tree::is_too_heavy(&text) {
         let problem = Some((RejectReason::TooLarge, "body of too many parts"));
         return ReadBody { body: Body::Absent, truncated: true, problem };
+    }
+    if let Some(end) = tree::heavy_from(&text) {
+        text.truncate(end);
+        let problem = Some((RejectReason::TooLarge, "event stream of too many parts: its end was left out"));
+        return ReadBody { body: Body::Text(text), truncated: true, problem };
     }
     ReadBody { body: Body::Text(text), ..ReadBody::default() }
 }
@@ -104,7 +110,14 @@ fn of_bytes(mut bytes: Vec<u8>, headers: &Headers, max_bytes: usize) -> ReadBody
             let read = of_text(text);
             return ReadBody { problem: problem.or(read.problem), ..read };
         }
-        Ok(text) => Body::Bytes(text.into_bytes()),
+        // Read as text all the same, by whoever looks for events.
+        Ok(text) => match of_text(text) {
+            ReadBody { body: Body::Text(text), truncated, problem: heavy } => {
+                let body = Body::Bytes(text.into_bytes());
+                return ReadBody { body, truncated, problem: problem.or(heavy) };
+            }
+            read => return ReadBody { problem: problem.or(read.problem), ..read },
+        },
         Err(error) => Body::Bytes(error.into_bytes()),
     };
     ReadBody { body, truncated: false, problem }

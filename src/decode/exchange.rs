@@ -168,7 +168,10 @@ pub(super) fn finish(exchange: &mut Exchange, trace_id: &str, sink: &mut dyn Sin
         let read = body::of_text(joined);
         if let Some((reason, detail)) = read.problem {
             reject(reason, detail);
+            // The pieces joined are what could not be read.
+            exchange.chunks.clear();
         }
+        exchange.truncated |= read.truncated;
         exchange.response_body = read.body;
     }
     true

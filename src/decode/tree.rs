@@ -42,8 +42,32 @@ pub fn is_too_heavy(text: &str) -> bool {
     text.len() > LIGHT && weighs_more(text.as_bytes(), MOST_BYTES)
 }
 
+/// How many bytes of an event stream may be read until the values in it, all kept, would take more than [`MOST_BYTES`]; none
+/// if that is all of it. Each line is weighed for itself: no string goes on over a line's end, and none of an event that is
+/// no JSON hides the next.
+pub fn heavy_from(stream: &str) -> Option<usize> {
+    if stream.len() <= LIGHT {
+        return None;
+    }
+    let mut left = MOST_BYTES;
+    let mut start = 0;
+    for line in stream.split_inclusive(['\n', '\r']) {
+        match left.checked_sub(weight(line.as_bytes(), left)) {
+            Some(rest) => left = rest,
+            None => return Some(start),
+        }
+        start += line.len();
+    }
+    None
+}
+
 /// Whether brackets and commas outside of strings come to more than `limit`.
 fn weighs_more(text: &[u8], limit: u64) -> bool {
+    weight(text, limit) > limit
+}
+
+/// What brackets and commas outside of strings come to, counted no further than past `limit`.
+fn weight(text: &[u8], limit: u64) -> u64 {
     let mut weight = 0;
     let mut rest = text;
     while let Some(quote) = rest.iter().position(|byte| {
@@ -56,11 +80,11 @@ fn weighs_more(text: &[u8], limit: u64) -> bool {
         *byte == b'"'
     }) {
         if weight > limit {
-            return true;
+            return weight;
         }
         rest = after_string(rest.get(quote + 1..).unwrap_or_default());
     }
-    weight > limit
+    weight
 }
 
 /// What follows a string whose opening quote was passed; nothing where it does not end.
@@ -85,6 +109,16 @@ mod tests {
         let weight = 2 * OBJECT + LIST + 3 * MEMBER;
         assert!(weighs_more(text, weight - 1));
         assert!(!weighs_more(text, weight));
+    }
+
+    #[test]
+    fn a_stream_is_weighed_as_a_whole_and_an_open_quote_hides_only_its_line() {
+        let event = "data: {\"a\":[{},{},{}]}\n\n";
+        let events = (MOST_BYTES / (4 * OBJECT + LIST + 2 * MEMBER)) as usize;
+        assert_eq!(heavy_from(&event.repeat(events)), None);
+        assert_eq!(heavy_from(&event.repeat(events + 1)), Some(event.len() * events));
+        let open = "data: \"\n\n";
+        assert_eq!(heavy_from(&(open.to_owned() + &event.repeat(events + 1))), Some(open.len() + event.len() * events));
     }
 
     #[test]

@@ -19,11 +19,13 @@ use crate::tables::{
     SigningKeyColumns, SigningKeyRow,
 };
 
-/// Skills of one body that become rows.
-const MAX_SKILLS: usize = 4096;
+/// Skills of one body that become rows: more than any card lists, since one left out would be taken for one not offered.
+const MAX_SKILLS: usize = 65_536;
 /// Bytes of modes in the skill rows of one body. A card's defaults are copied into every skill without modes of its
 /// own, so that a small card could ask for much; skills beyond have null modes.
 const MAX_MODE_BYTES: usize = 1 << 20;
+/// Longest `max-age` in seconds, ten years; RFC 9111 (1.2.2) lets recipients cut what they cannot count with.
+const LONGEST_AGE_S: i64 = 315_360_000;
 /// Signatures of one card; rotation needs two.
 const MAX_SIGNATURES: usize = 64;
 /// Bytes of a signature's protected header that are read.
@@ -142,15 +144,15 @@ fn look_columns(look: &CardLook<'_>) -> CardColumns {
     }
 }
 
-/// `max-age` of `Cache-Control`; the first where it is said twice (RFC 9111 4.2.1). More than fits is as long as
-/// possible.
+/// `max-age` of `Cache-Control`; the first where it is said twice (RFC 9111 4.2.1). More than anybody can mean is as
+/// long as rules can add to any instant.
 fn max_age(headers: &Headers) -> Option<i64> {
     let lines = headers.0.iter().filter(|(name, _)| name == "cache-control").map(|(_, value)| value);
     let directives = lines.flat_map(|line| line.split(',')).filter_map(|directive| directive.split_once('='));
     let mut ages = directives.filter(|(name, _)| name.trim().eq_ignore_ascii_case("max-age")).map(|(_, age)| age);
     let digits = ages.next()?.trim().trim_matches('"');
     let is_number = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit());
-    is_number.then(|| digits.parse().unwrap_or(i64::MAX))
+    is_number.then(|| digits.parse().unwrap_or(i64::MAX).min(LONGEST_AGE_S))
 }
 
 /// What the card says.

@@ -85,6 +85,21 @@ pub(crate) fn scheme_word(given: &str) -> String {
     if word.is_empty() || SCHEMES.contains(&word.as_str()) {
         return word;
     }
+    hash_word(&word)
+}
+
+/// Longest version that anybody writes.
+const MAX_VERSION: usize = 32;
+
+/// A version as a caller declares it, which may be anything; of what is none only a hash is kept.
+pub(crate) fn version_word(given: &str) -> String {
+    let given = given.trim();
+    let is_version = given.len() <= MAX_VERSION
+        && given.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'+' | b'_' | b','));
+    if is_version { given.to_owned() } else { hash_word(given) }
+}
+
+fn hash_word(word: &str) -> String {
     format!("other-{}", hex::encode(&Sha256::digest(word.as_bytes())[..4]))
 }
 

@@ -3,6 +3,7 @@
 //! In: urls and addresses as cards and captures spell them. Out: the host without port, its class, and the url without
 //! what may be secret in it. Never resolves a name.
 
+use std::borrow::Cow;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 /// Longest host name (RFC 1035 2.3.4: 255 octets on the wire, 253 as text), with room for the closing dot.
@@ -23,17 +24,56 @@ struct Parts<'a> {
 }
 
 fn parts(url: &str) -> Parts<'_> {
-    let url = url.trim();
-    let url = &url[..url.find(['?', '#']).unwrap_or(url.len())];
+    let whole = url.trim();
+    let url = without_query(whole);
     let lead = match url.find("://") {
         Some(at) if is_scheme(&url[..at]) => &url[..at + 3],
         _ if url.starts_with("//") => "//",
         _ => "",
     };
-    let rest = &url[lead.len()..];
-    let (authority, path) = rest.split_at(rest.find(['/', '\\']).unwrap_or(rest.len()));
-    let authority = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let (authority, path) = authority_and_path(&url[lead.len()..]);
+    if is_password(authority) {
+        // Cut short by a character that should have been escaped: the host comes behind it.
+        let rest = &whole[lead.len()..];
+        let (authority, path) = match rest.rsplit_once('@') {
+            Some((_, rest)) => authority_and_path(without_query(rest)),
+            None => (authority.split(':').next().unwrap_or_default(), path),
+        };
+        return Parts { lead, authority, path };
+    }
     Parts { lead, authority, path }
+}
+
+fn without_query(url: &str) -> &str {
+    &url[..url.find(['?', '#']).unwrap_or(url.len())]
+}
+
+fn authority_and_path(rest: &str) -> (&str, &str) {
+    let (authority, path) = rest.split_at(rest.find(SLASHES).unwrap_or(rest.len()));
+    (authority.rsplit_once('@').map_or(authority, |(_, host)| host), path)
+}
+
+/// What urls are divided by, by people, too.
+const SLASHES: [char; 2] = ['/', '\\'];
+
+/// Whether what should be a host and a port has something else for a port.
+fn is_password(authority: &str) -> bool {
+    let port = authority.split_once(':').map(|(_, port)| port).filter(|_| !authority.starts_with('['));
+    // Several colons are an address without brackets, or what is no url at all.
+    port.is_some_and(|port| !port.contains(':') && !port.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// A path without passwords: urls stand in paths of proxies, and behind a scheme whose slashes are not two.
+pub(super) fn path_without_secrets(path: &str) -> Cow<'_, str> {
+    let secret = |segment: &str| segment.split_once('@').is_some_and(|(user, _)| user.contains(':'));
+    if !path.split(SLASHES).any(secret) {
+        return Cow::Borrowed(path);
+    }
+    let pieces = path.split_inclusive(SLASHES).map(|segment| match segment.rsplit_once('@') {
+        Some((_, rest)) if secret(segment) => rest,
+        _ => segment,
+    });
+    Cow::Owned(pieces.collect())
 }
 
 fn is_scheme(text: &str) -> bool {
@@ -71,14 +111,16 @@ pub(super) fn host_of(url: &str) -> String {
 /// The url without user information, query and fragment, where credentials may be.
 pub(super) fn without_secrets(url: &str) -> String {
     let Parts { lead, authority, path } = parts(url);
-    [lead, authority, path].concat()
+    [lead, authority, &path_without_secrets(path)].concat()
 }
 
 /// A name or address that a recorder gave for a party, without what may be secret in it where it is a url or has a
 /// password.
 pub(super) fn name_without_secrets(name: &str) -> String {
     let has_password = name.split_once('@').is_some_and(|(user, _)| user.contains(':'));
-    if name.contains("://") || has_password { without_secrets(name) } else { name.to_owned() }
+    // A question is followed by a blank, and a query by what it gives.
+    let has_query = name.split_once('?').is_some_and(|(_, query)| query.contains('=') && !query.contains(' '));
+    if name.contains("://") || has_password || has_query { without_secrets(name) } else { name.to_owned() }
 }
 
 /// Class of a host, given with or without user information, brackets and port: `loopback`, `unspecified`, `link-local`,
@@ -219,6 +261,15 @@ mod tests {
             ("http://127.0.0.1:41001/a2a", "http://127.0.0.1:41001/a2a"),
             ("/v1/card?token=secret", "/v1/card"),
             ("https://agent.example/@team/x", "https://agent.example/@team/x"),
+            ("https://me:se/cr@agent:8443/a2a", "https://agent:8443/a2a"),
+            ("https://me:se?cr@agent/a2a?secret", "https://agent/a2a"),
+            ("https://me:se#cret", "https://me"),
+            ("http:/me:secret@agent:80/a2a", "http:/agent:80/a2a"),
+            ("http:\\\\me:secret@agent\\a2a", "http:\\\\agent\\a2a"),
+            ("https://proxy/http://me:secret@agent/a2a", "https://proxy/http://agent/a2a"),
+            ("jdbc:x://me:secret@agent/db", "jdbc:x://agent/db"),
+            ("dns:///me:secret@agent:443", "dns:///agent:443"),
+            ("2001:db8::1", "2001:db8::1"),
             ("", ""),
         ] {
             assert_eq!(without_secrets(url), clean, "{url}");
@@ -233,6 +284,7 @@ mod tests {
             ("10.0.0.9:80", "10.0.0.9:80"),
             ("[::1]:80", "[::1]:80"),
             ("Agent for what? #1", "Agent for what? #1"),
+            ("/a2a?key=x", "/a2a"),
             ("team@corp.example", "team@corp.example"),
         ] {
             assert_eq!(name_without_secrets(name), clean, "{name}");

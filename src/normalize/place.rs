@@ -3,6 +3,8 @@
 //! In: a url or path with the `Host` header, a peer's address. Out: an absolute url without user, query and fragment,
 //! its path and query, a host without port. Never resolves a name, and never keeps a query in a reference.
 
+use std::borrow::Cow;
+
 use percent_encoding::percent_decode_str;
 use url::Url;
 
@@ -47,6 +49,9 @@ impl Place {
         // Refused only for urls that cannot have them, and then there are none.
         let _ = url.set_username("");
         let _ = url.set_password(None);
+        if let Cow::Owned(path) = host::path_without_secrets(url.path()) {
+            url.set_path(&path);
+        }
         Some(Self { path: url.path().to_owned(), url: url.into(), query })
     }
 

@@ -607,7 +607,7 @@ fn a_wrong_type_in_any_place_is_survived() {
 #[test]
 fn a_small_hostile_card_cannot_ask_for_much() {
     let modes: Vec<String> = (0..20_000).map(|i| format!("a/{i}")).collect();
-    let skills: Vec<Value> = (0..20_000)
+    let skills: Vec<Value> = (0..3 * MAX_SKILLS)
         .map(|i| if i % 2 == 0 { json!({ "id": i / 2 }) } else { json!({ "id": i / 2, "inputModes": ["b/c"] }) })
         .collect();
     let interfaces: Vec<Value> = (0..5_000).map(|i| json!({ "url": format!("http://h{i}/") })).collect();

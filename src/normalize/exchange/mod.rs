@@ -26,7 +26,7 @@ use sha2::{Digest, Sha256};
 
 use self::stream::StreamEvent;
 use super::card::{self, CardLook};
-use super::credential::Credential;
+use super::credential::{self, Credential};
 use super::jwks;
 use super::patterns::Patterns;
 use super::place::{self, Place};
@@ -170,8 +170,8 @@ impl<'a> Seen<'a> {
 
     /// Version that the caller declares; empty when it does not.
     pub(crate) fn declared_version(&self) -> String {
-        let header = self.exchange.request_headers.get("a2a-version").map(|value| value.trim().to_owned());
-        header.or_else(|| self.place.query("A2A-Version")).unwrap_or_default()
+        let header = self.exchange.request_headers.get("a2a-version").map(str::to_owned);
+        credential::version_word(&header.or_else(|| self.place.query("A2A-Version")).unwrap_or_default())
     }
 
     /// When the call started, as well as it is known.

@@ -1,0 +1,452 @@
+//! Places in which captures hold secrets and message text, each filled with a word of its own.
+
+use std::collections::BTreeMap;
+
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use serde_json::{Map, Value, json};
+
+/// Beginning of every planted word; captures hold nothing like it.
+const STEM: &str = "cnry7f3a";
+
+/// Planted words, and what they were planted as.
+#[derive(Debug, Default)]
+pub struct Garden {
+    planted: BTreeMap<String, String>,
+    /// The same the other way round: a place has one word.
+    places: BTreeMap<String, String>,
+    /// Forms of words that do not hold them.
+    disguised: Vec<(String, String)>,
+}
+
+impl Garden {
+    /// The word for a place.
+    pub fn word(&mut self, place: &str) -> String {
+        if let Some(word) = self.places.get(place) {
+            return word.clone();
+        }
+        let word = format!("{STEM}{:06}z", self.planted.len());
+        self.planted.insert(word.clone(), place.to_owned());
+        self.places.insert(place.to_owned(), word.clone());
+        word
+    }
+
+    /// A word that is written in another way, so that it is looked for as well.
+    fn disguise(&mut self, place: &str, disguise: impl Fn(&str) -> String) -> String {
+        let shown = disguise(&self.word(place));
+        let form = (shown.to_lowercase(), place.to_owned());
+        if !self.disguised.contains(&form) {
+            self.disguised.push(form);
+        }
+        shown
+    }
+
+    /// A credential of the `Basic` scheme.
+    pub fn basic(&mut self, place: &str) -> String {
+        self.disguise(place, |word| STANDARD.encode(format!("me:{word}")))
+    }
+
+    /// A token whose subject is a word.
+    pub fn jwt(&mut self, place: &str) -> String {
+        let head = URL_SAFE_NO_PAD.encode(r#"{"alg":"ES256","kid":"key-1"}"#);
+        let claims = self.disguise(place, |word| URL_SAFE_NO_PAD.encode(format!(r#"{{"sub":"{word}","email":"{word}"}}"#)));
+        format!("{head}.{claims}.{}", self.word(place))
+    }
+
+    /// Places of planted words that stand in a text.
+    pub fn found_in(&self, text: &str) -> Vec<String> {
+        let text = text.to_lowercase();
+        // Base64 has no short words, and of few cells is there any need to look for all of them.
+        let is_long = text.split(|c: char| !c.is_ascii_alphanumeric()).any(|word| word.len() > 20);
+        let disguised = self.disguised.iter().filter(|(form, _)| is_long && text.contains(form));
+        let mut found: Vec<String> = disguised.map(|(_, place)| place.clone()).collect();
+        for (at, _) in text.match_indices(STEM) {
+            let word = text.get(at..at + STEM.len() + 7).unwrap_or_default();
+            let place = self.planted.get(word).map_or("a part of a word", String::as_str);
+            found.push(place.to_owned());
+        }
+        found.sort();
+        found.dedup();
+        found
+    }
+}
+
+/// A url with a password and a query.
+fn url(garden: &mut Garden, place: &str, url: &str) -> String {
+    let (user, query) = (garden.word(&format!("{place}, user")), garden.word(&format!("{place}, query")));
+    format!("{}?access_token={query}#{query}", url.replacen("://", &format!("://me:{user}@"), 1))
+}
+
+/// Plants words in one record of a capture, whatever it is.
+pub fn plant(record: &mut Value, garden: &mut Garden, file: &str) {
+    if record.get("request").is_some_and(Value::is_object) {
+        exchange(record, garden, file);
+    } else if record.get("log").is_some() {
+        for entry in record["log"]["entries"].as_array_mut().into_iter().flatten() {
+            exchange(entry, garden, file);
+        }
+    } else if record.get("resourceSpans").is_some() || record.get("resourceLogs").is_some() {
+        telemetry(record, garden, file);
+    } else if let Some(members) = record.as_object_mut() {
+        for name in ["a2a.message.text", "authorization", "gen_ai.prompt", "exception.message"] {
+            members.insert(name.to_owned(), json!(garden.word(&format!("{file}: own event {name}"))));
+        }
+    }
+}
+
+fn exchange(exchange: &mut Value, garden: &mut Garden, file: &str) {
+    let at = |what: &str| format!("{file}: {what}");
+    for (side, name) in [
+        ("request", "cookie"),
+        ("request", "x-api-key"),
+        ("request", "x-a2a-notification-token"),
+        ("request", "x-mcp-credential"),
+        ("request", "x-goog-api-key"),
+        ("response", "set-cookie"),
+        ("response", "x-auth-token"),
+    ] {
+        let word = garden.word(&at(&format!("{side} header {name}")));
+        header(&mut exchange[side], name, &word);
+    }
+    let challenge = format!("Bearer error=\"{}\"", garden.word(&at("www-authenticate")));
+    header(&mut exchange["response"], "www-authenticate", &challenge);
+    let authorization = match record_number(exchange) % 4 {
+        0 => format!("Basic {}", garden.basic(&at("authorization Basic"))),
+        1 => format!("Bearer {}", garden.jwt(&at("authorization JWT"))),
+        2 => garden.word(&at("authorization without scheme")),
+        _ => format!("Bearer {}", garden.word(&at("authorization opaque"))),
+    };
+    header(&mut exchange["request"], "authorization", &authorization);
+    if let Some(place) = exchange["request"]["url"].as_str().map(str::to_owned) {
+        exchange["request"]["url"] = json!(url(garden, &at("request url"), &place));
+    }
+    for side in ["request", "response"] {
+        for body in ["body", "postData", "content"] {
+            if let Some(text) = exchange[side][body]["text"].as_str().map(str::to_owned) {
+                exchange[side][body]["text"] = json!(body_text(&text, garden, &at(&format!("{side} body"))));
+            }
+        }
+    }
+}
+
+/// Something that differs between records.
+fn record_number(exchange: &Value) -> usize {
+    exchange.to_string().len()
+}
+
+fn header(side: &mut Value, name: &str, value: &str) {
+    match &mut side["headers"] {
+        Value::Array(pairs) if pairs.first().is_none_or(Value::is_array) => pairs.push(json!([name, value])),
+        Value::Array(pairs) => pairs.push(json!({"name": name, "value": value})),
+        Value::Object(members) => drop(members.insert(name.to_owned(), json!(value))),
+        _ => {}
+    }
+}
+
+/// A body, or each event of a stream, with words in what people and models wrote, and in what is secret.
+fn body_text(text: &str, garden: &mut Garden, place: &str) -> String {
+    if let Ok(mut body) = serde_json::from_str::<Value>(text) {
+        content(&mut body, garden, place);
+        return body.to_string();
+    }
+    let line = |line: &str| match line.strip_prefix("data: ").and_then(|data| serde_json::from_str::<Value>(data).ok()) {
+        Some(mut event) => {
+            content(&mut event, garden, place);
+            format!("data: {event}\n")
+        }
+        None => format!("{line}\n"),
+    };
+    text.lines().map(line).collect()
+}
+
+/// Members that hold what was said, or a secret; a word is added to what they say, so that its class stays.
+const SAID: [&str; 12] = [
+    "text", "description", "bytes", "raw", "token", "credentials", "message", "detail", "title", "documentationUrl", "examples",
+    "data",
+];
+
+fn content(value: &mut Value, garden: &mut Garden, place: &str) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| content(item, garden, place)),
+        Value::Object(members) => {
+            for (name, member) in members.iter_mut() {
+                match member {
+                    Value::String(text) if SAID.contains(&name.as_str()) => {
+                        text.push(' ');
+                        text.push_str(&garden.word(&format!("{place} {name}")));
+                    }
+                    member => content(member, garden, place),
+                }
+            }
+            if members.contains_key("parts") {
+                more_parts(members, garden, place);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// Parts of every kind beside those that are there, and metadata.
+fn more_parts(message: &mut Map<String, Value>, garden: &mut Garden, place: &str) {
+    let mut word = |what: &str| garden.word(&format!("{place} {what}"));
+    let key = word("data part key");
+    let metadata = json!({"note": word("metadata"), "authorization": word("metadata authorization")});
+    let parts = [
+        json!({"data": {key: word("data part"), "nested": [{"token": word("data part nested")}]}}),
+        json!({"kind": "data", "data": {"password": word("data part 0.3")}}),
+        json!({"kind": "file", "file": {"name": word("file name"), "bytes": word("file bytes"), "mimeType": "image/png"}}),
+        json!({"raw": word("raw"), "filename": word("filename"), "mediaType": "image/png"}),
+        json!({"url": format!("https://me:{}@h/x?sig={}", word("part url user"), word("part url query"))}),
+    ];
+    if let Some(list) = message["parts"].as_array_mut() {
+        list.extend(parts);
+    }
+    message.entry("metadata").or_insert_with(|| json!({})).as_object_mut().map(|old| old.extend(metadata.as_object().unwrap().clone()));
+}
+
+/// Attributes under which instrumentation puts secrets and content.
+const SECRET_ATTRIBUTES: [&str; 22] = [
+    "http.request.header.authorization", "http.request.header.cookie", "http.request.header.x-api-key",
+    "http.request.header.x-a2a-notification-token", "http.request.header.x_a2a_notification_token", "http.response.header.set-cookie",
+    "http.response.header.www-authenticate", "authorization", "api_key", "gen_ai.prompt", "gen_ai.completion", "gen_ai.input.messages",
+    "input.value", "output.value", "a2a.message.text", "a2a.status.message", "exception.message", "exception.stacktrace", "url.query",
+    "enduser.id", "a2a.push.token", "a2a.push.credentials",
+];
+
+fn telemetry(record: &mut Value, garden: &mut Garden, file: &str) {
+    for (groups, scopes, items) in [("resourceSpans", "scopeSpans", "spans"), ("resourceLogs", "scopeLogs", "logRecords")] {
+        for group in record[groups].as_array_mut().into_iter().flatten() {
+            attributes(&mut group["resource"], garden, &format!("{file}: resource"));
+            for scope in group[scopes].as_array_mut().into_iter().flatten() {
+                attributes(&mut scope["scope"], garden, &format!("{file}: scope"));
+                for item in scope[items].as_array_mut().into_iter().flatten() {
+                    attributes(item, garden, &format!("{file}: {items}"));
+                    span_or_log(item, garden, file);
+                }
+            }
+        }
+    }
+}
+
+fn span_or_log(item: &mut Value, garden: &mut Garden, file: &str) {
+    if item.get("spanId").is_some() && item.get("body").is_none() {
+        let name = garden.word(&format!("{file}: span event name"));
+        let mut event = json!({"name": name, "timeUnixNano": item["startTimeUnixNano"], "attributes": []});
+        attributes(&mut event, garden, &format!("{file}: span event"));
+        match item["events"].as_array_mut() {
+            Some(events) => events.push(event),
+            None => item["events"] = json!([event]),
+        }
+        let said = garden.word(&format!("{file}: status message"));
+        let message = format!("{} {said}", item["status"]["message"].as_str().unwrap_or_default());
+        item["status"]["message"] = json!(message);
+    }
+    if let Some(sentence) = item["body"]["stringValue"].as_str() {
+        let user = garden.word(&format!("{file}: url in a sentence"));
+        let sentence = sentence.replace("://", &format!("://me:{user}@")).replace("'description': '", &format!("'description': '{user} "));
+        item["body"]["stringValue"] = json!(format!("{sentence} {}", garden.word(&format!("{file}: sentence"))));
+    }
+}
+
+fn attributes(of: &mut Value, garden: &mut Garden, place: &str) {
+    let Some(list) = of["attributes"].as_array_mut() else { return };
+    for attribute in list.iter_mut() {
+        let name = attribute["key"].as_str().unwrap_or_default().to_owned();
+        let Some(text) = attribute["value"]["stringValue"].as_str().map(str::to_owned) else { continue };
+        if text.contains("://") && !name.contains("schema") {
+            attribute["value"]["stringValue"] = json!(url(garden, &format!("{place} {name}"), &text));
+        } else if name.ends_with(".message") || name.contains("description") {
+            attribute["value"]["stringValue"] = json!(format!("{text} {}", garden.word(&format!("{place} {name}"))));
+        } else if ["http.target", "http.path"].contains(&name.as_str()) {
+            attribute["value"]["stringValue"] = json!(format!("{text}?key={}", garden.word(&format!("{place} {name}"))));
+        }
+    }
+    for name in SECRET_ATTRIBUTES.iter().filter(|name| !list.iter().any(|a| a["key"] == **name)).copied().collect::<Vec<_>>() {
+        let value = match name {
+            "http.request.header.authorization" => format!("Bearer {}", garden.jwt(&format!("{place} {name}"))),
+            _ => garden.word(&format!("{place} {name}")),
+        };
+        // Captured headers are lists.
+        list.push(json!({"key": name, "value": match name.starts_with("http.request.header.c") {
+            true => json!({"arrayValue": {"values": [{"stringValue": value}]}}),
+            false => json!({"stringValue": value}),
+        }}));
+    }
+}
+
+/// Records made to leak: words where names, addresses and classes are expected.
+pub fn crafted(garden: &mut Garden) -> Vec<String> {
+    let mut lines = Vec::new();
+    parties(garden, &mut lines);
+    registrations(garden, &mut lines);
+    refusals(garden, &mut lines);
+    events(garden, &mut lines);
+    sentences(garden, &mut lines);
+    shapes(garden, &mut lines);
+    lines
+}
+
+fn call(method: &str, url: &str, request: &Value, response: &Value) -> Value {
+    json!({"startedDateTime": "2026-11-30T06:15:34Z", "client": "c", "server": "h:1",
+        "request": {"method": method, "url": url, "headers": [["content-type", "application/json"]], "body": {"text": request.to_string()}},
+        "response": {"status": 200, "headers": [], "body": {"text": response.to_string()}}})
+}
+
+fn get_task() -> Value {
+    json!({"jsonrpc": "2.0", "id": "1", "method": "GetTask", "params": {"id": "t-1"}})
+}
+
+fn task() -> Value {
+    json!({"jsonrpc": "2.0", "id": "1", "result": {"id": "t-1", "contextId": "c-1", "status": {"state": "TASK_STATE_WORKING"}}})
+}
+
+/// Spellings of a url with a password, right and wrong.
+fn spellings(garden: &mut Garden, place: &str) -> Vec<String> {
+    let shapes = [
+        "http://me:W@h:1/a2a", "HTTP://me:W@h:1/a2a", "https://W@h:1/a2a", "ws://me:W@h:1/a2a", "wss://W:x@h:1/a2a?t=W", "ftp://me:W@h:1/a2a", "grpc://me:W@h:1",
+        "http:/me:W@h:1/a2a", "http:///me:W@h:1/a2a", "http:me:W@h:1/a2a", "http:\\\\me:W@h:1\\a2a", "ws:/me:W@h:1/a2a", "ftp:me:W@h:1",
+        "//me:W@h:1/a2a", "me:W@h:1", "http://me:W/x@h:1/a2a", "http://me:W#x@h:1/a2a", "http://me:W?x@h:1/a2a", "http://me:x/W@h:1/a2a",
+        "http://me:x#W@h:1/a2a", "http://me:W@x@h:1/a2a", "http://me:W%40@h:1/a2a", " http://me:W@h:1/a2a ", "http ://me:W@h:1/", "http://me:W@[::1/a2a",
+        "http://me:W@h:99999/a2a", "http://h:1/a2a?k=W", "http://h:1/a2a#W", "http://h:1/a2a;k=v?W", "/a2a?k=W", "a2a?k=W", "http://h:1/http://me:W@i/a2a",
+        "http://h:1/a2a&token=W", "jdbc:x://me:W@h/db", "unix:/me:W@h/a", "dns:///me:W@h:1", "http://me:W@\u{e9}x\u{1b}ample:1/a2a", "http://m\ne:W@h/",
+    ];
+    shapes.iter().map(|shape| shape.replace('W', &garden.word(&format!("{place} {shape}")))).collect()
+}
+
+fn parties(garden: &mut Garden, lines: &mut Vec<String>) {
+    for url in spellings(garden, "exchange url") {
+        lines.push(call("POST", &url, &get_task(), &task()).to_string());
+        lines.push(call("GET", &url.replace("a2a", ".well-known/agent-card.json"), &Value::Null, &task()).to_string());
+    }
+    for member in ["client", "server", "agent", "observer_name"] {
+        for url in spellings(garden, &format!("exchange {member}")) {
+            let mut line = call("POST", "/a2a", &get_task(), &task());
+            line[member] = json!(url);
+            lines.push(line.to_string());
+        }
+    }
+    for name in ["host", "x-forwarded-for", "x-forwarded-host", "forwarded", "a2a-version", "a2a-extensions", "user-agent", "referer", "origin", ":authority"] {
+        for word in [format!("me:{}@h:1", garden.word(name)), format!("Bearer {}", garden.word(name))] {
+            let mut line = call("POST", "/a2a", &get_task(), &task());
+            header(&mut line["request"], name, &word);
+            lines.push(line.to_string());
+        }
+    }
+    for url in spellings(garden, "card url") {
+        let card = json!({"name": "x", "version": "1", "url": url, "documentationUrl": url, "provider": {"organization": "o", "url": url}, "capabilities": {},
+            "skills": [], "additionalInterfaces": [{"url": url, "transport": "JSONRPC"}], "supportedInterfaces": [{"url": url, "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+            "securitySchemes": {"oauth": {"type": "oauth2", "description": garden.word("scheme description"), "flows": {"clientCredentials": {"tokenUrl": url, "scopes": {"s": garden.word("scope description")}}}}}});
+        lines.push(call("GET", "http://h:1/.well-known/agent-card.json", &Value::Null, &card).to_string());
+    }
+}
+
+fn registrations(garden: &mut Garden, lines: &mut Vec<String>) {
+    let mut config = |config: Value| {
+        let params = json!({"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}, "configuration": {"pushNotificationConfig": config, "taskPushNotificationConfig": config}});
+        lines.push(call("POST", "http://h:1/a2a", &json!({"jsonrpc": "2.0", "id": "1", "method": "SendMessage", "params": params}), &task()).to_string());
+        let set = json!({"jsonrpc": "2.0", "id": "1", "method": "tasks/pushNotificationConfig/set", "params": {"taskId": "t-1", "pushNotificationConfig": config}});
+        lines.push(call("POST", "http://h:1/a2a", &set, &json!({"jsonrpc": "2.0", "id": "1", "result": {"taskId": "t-1", "pushNotificationConfig": config}})).to_string());
+    };
+    for url in spellings(garden, "webhook url") {
+        config(json!({"url": url, "token": garden.word("push token"), "authentication": {"schemes": ["Bearer"], "credentials": garden.word("push credentials")}}));
+    }
+    for (place, scheme) in [
+        ("scheme with token", format!("Bearer {}", garden.word("scheme with token"))),
+        ("scheme alone", garden.word("scheme alone")),
+        ("scheme quoted", format!("Bearer:{}", garden.word("scheme quoted"))),
+        ("scheme jwt", garden.jwt("scheme jwt")),
+    ] {
+        config(json!({"url": "http://r/hook", "authentication": {"scheme": scheme, "credentials": garden.word(place)}}));
+        config(json!({"url": "http://r/hook", "authentication": {"schemes": [scheme, "Basic"]}}));
+    }
+}
+
+fn refusals(garden: &mut Garden, lines: &mut Vec<String>) {
+    let errors = [
+        json!({"code": -32602, "message": format!("bad token {}", garden.word("error message")), "data": garden.word("error data")}),
+        json!({"code": -32000, "message": garden.word("error message alone"), "data": {"detail": garden.word("error data detail"), garden.word("error data key"): 1}}),
+        json!({"code": -32001, "message": "x", "data": [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": format!("token {} refused", garden.word("error reason")), "domain": garden.word("error domain"), "metadata": {"token": garden.word("error metadata")}}]}),
+        json!({"code": format!("bad {}", garden.word("error code")), "message": garden.word("error with code of text")}),
+        json!(format!("plain {}", garden.word("error as text"))),
+        json!({"status": format!("REFUSED {}", garden.word("error status")), "code": 403, "message": garden.word("google error"), "details": [{"reason": format!("Bearer {}", garden.word("google error reason")), "domain": "a2a-protocol.org"}]}),
+        json!({"type": format!("https://e/?x={}", garden.word("problem type")), "title": garden.word("problem title"), "detail": garden.word("problem detail"), "instance": garden.word("problem instance")}),
+    ];
+    for error in errors {
+        let mut line = call("POST", "http://h:1/a2a", &get_task(), &json!({"jsonrpc": "2.0", "id": "1", "error": error}));
+        lines.push(line.to_string());
+        line["response"]["status"] = json!(403);
+        line["response"]["body"]["text"] = json!(error.to_string());
+        lines.push(line.to_string());
+        line["request"]["url"] = json!("http://h:1/v1/tasks/t-1");
+        line["request"]["method"] = json!("GET");
+        lines.push(line.to_string());
+    }
+    let mut grpc = call("POST", "http://h:1/lf.a2a.v1.A2AService/GetTask", &Value::Null, &Value::Null);
+    header(&mut grpc["response"], "grpc-status", "16");
+    header(&mut grpc["response"], "grpc-message", &format!("bad%20{}", garden.word("grpc-message")));
+    header(&mut grpc["response"], "grpc-status-details-bin", &garden.word("grpc details"));
+    lines.push(grpc.to_string());
+    for state in [format!("failed because {}", garden.word("state with text")), format!("\"{}\"", garden.word("state quoted"))] {
+        let mut answer = task();
+        answer["result"]["status"]["state"] = json!(state);
+        answer["result"]["status"]["message"] = json!(garden.word("status message as text"));
+        lines.push(call("POST", "http://h:1/a2a", &get_task(), &answer).to_string());
+    }
+    let method = format!("say hello to {}", garden.word("method with text"));
+    lines.push(call("POST", "http://h:1/a2a", &json!({"jsonrpc": "2.0", "id": "1", "method": method, "params": {"message": {"parts": [{"text": "x"}]}}}), &task()).to_string());
+}
+
+fn events(garden: &mut Garden, lines: &mut Vec<String>) {
+    for event in ["a2a.task.state", "a2a.push.delivery", "a2a.artifact.pruned", "a2a.policy.changed", "a2a.something"] {
+        for key in ["a2a.agent.url", "url.full", "a2a.push.url", "a2a.client", "a2a.observer.name", "service.name", "server.address", "client.address", "a2a.agent.card.url", "upstream_host", "endpoint", "network.peer.address"] {
+            let spelt = spellings(garden, &format!("{event} {key}"));
+            for url in spelt.iter().take(14) {
+                lines.push(json!({"event": event, "time": 1_796_019_334, "a2a.task.id": "t-1", "a2a.task.state": "failed", "a2a.artifact.id": "a", "a2a.skill.id": "s", "service.name": "svc", key: url}).to_string());
+            }
+        }
+        for key in ["a2a.reason", "a2a.task.reason", "a2a.push.scheme", "a2a.push.signature", "a2a.push.token", "a2a.change", "a2a.status.message", "body", "severity", "exception.message", "error.type", "error", "a2a.task.state", "a2a.error.reason", "a2a.response.outcome"] {
+            let text = format!("Bearer {} because", garden.word(&format!("{event} {key}")));
+            lines.push(json!({"event": event, "time": 1_796_019_334, "a2a.task.id": "t-1", "a2a.task.state": "failed", "service.name": "svc", key: text}).to_string());
+        }
+    }
+}
+
+fn sentences(garden: &mut Garden, lines: &mut Vec<String>) {
+    let texts = [
+        ("a2a.client", "Successfully fetched agent card data from http://me:W@h:1/.well-known/agent-card.json?k=W: {'name': 'x', 'description': 'W', 'url': 'http://me:W@h:1/', 'capabilities': {}, 'skills': [], 'version': '1', 'W': 'W'}"),
+        ("a2a.client", "Failed to fetch agent card from http://me:W@h:1/card?k=W: W"),
+        ("a2a.server.tasks", "Push-notification sent for task_id=t-1 to URL: http://me:W@h:1/hook?k=W"),
+        ("a2a.server.tasks", "Error sending push-notification for task_id=t-1 to URL: http://me:W@h:1/hook?k=W. Error: W"),
+        ("x", "Push notification sent for task_id=t-1 to URL: https://me:W@h/hook?k=W"),
+        ("x", "Error sending push notification for task_id=t-1 to URL: https://me:W@h/hook?k=W. W"),
+        ("a2a.server", "Request Error (ID: 1): Code=-32602, Message='W', Data=W"),
+        ("a2a.utils.error_handlers", "Request error: Code=-32602, Message='W', Data=W"),
+        ("a2a.utils.version_validator", "Version mismatch: actual='token W', expected='1.0'"),
+        ("httpx", "HTTP Request: POST http://me:W@h:1/a2a?k=W \"HTTP/1.1 200 OK\" W"),
+        ("httpx", "HTTP Request: GET http://me:W@h:1/.well-known/agent-card.json?k=W \"HTTP/1.1 304 Not Modified\""),
+    ];
+    for (logger, text) in texts {
+        let text = text.replace('W', &garden.word(&format!("sentence of {logger}: {}", &text[..30])));
+        lines.push(json!({"resourceLogs": [{"resource": {"attributes": [{"key": "service.name", "value": {"stringValue": "svc"}}]}, "scopeLogs": [{"scope": {"name": logger},
+            "logRecords": [{"timeUnixNano": "1796019334786335680", "body": {"stringValue": text}}]}]}]}).to_string());
+        lines.push(format!("2026-11-30 06:15:34,123 - {logger} - INFO - {text}"));
+        lines.push(format!("INFO:{logger}:{text}"));
+    }
+}
+
+/// What is no record, and must be refused without being quoted.
+fn shapes(garden: &mut Garden, lines: &mut Vec<String>) {
+    let mut word = |what: &str| garden.word(what);
+    lines.push(json!({ word("key"): word("value"), "token": word("token") }).to_string());
+    lines.push(json!([word("list of text")]).to_string());
+    lines.push(json!({"event": word("foreign event"), "password": word("password")}).to_string());
+    lines.push(format!("{{\"token\": \"{}\", broken {}", word("broken JSON"), word("broken JSON tail")));
+    lines.push(format!("{{{}: 1}}", word("bare key")));
+    lines.push(format!("[{}]", word("bare word")));
+    lines.push(format!("password={}", word("text")));
+    lines.push(format!("data: {}", word("SSE data")));
+    lines.push(format!("event: {}\ndata: {{\"{}\": 1}}\n", word("SSE name"), word("SSE key")));
+    lines.push(json!({"startedDateTime": word("time"), "request": {"method": "GET", "url": ""}, "response": null}).to_string());
+    lines.push(json!({"startedDateTime": "2026-11-30T06:15:34Z", "trace_id": word("trace id"), "request": {"method": word("HTTP method"), "url": "http://h:1/a2a", "headers": [["traceparent", word("traceparent")], ["content-encoding", word("coding")]], "body": {"base64": "AAAA"}}, "response": {"status": word("status"), "body": {"base64": word("base64")}}}).to_string());
+    lines.push(json!({"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": word("span trace id"), "spanId": word("span id"), "name": word("span name"), "kind": word("span kind"), "startTimeUnixNano": word("span start"), "attributes": {word("attribute map"): 1}}]}]}]}).to_string());
+}
