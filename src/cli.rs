@@ -3,11 +3,12 @@
 //! In: the process's arguments and `A2A_DRIFT_*` variables. Out: [`Cli`]. Holds no default that a configuration file may
 //! set: an option that was not given is `None`, and `config` decides.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
-use crate::config::{FailOn, Format};
+use crate::config::{FailOn, Format, Listen};
 use crate::instant::Instant;
 
 /// Find where what A2A agents advertise, what they do and what their callers believe have drifted apart.
@@ -83,6 +84,11 @@ pub enum LogFormat {
 pub enum Command {
     /// Judge captures and logs: what has drifted, since when, whose fault, what to do
     Analyze(Analyze),
+    /// Fingerprint agent cards, or tell what changed between two
+    #[command(subcommand)]
+    Card(Card),
+    /// Ask the facts of captures in SQL
+    Query(Query),
     /// List, show and check the rules
     #[command(subcommand)]
     Rules(Rules),
@@ -113,6 +119,105 @@ pub struct Analyze {
     /// Print the JSON Schema of `--format json` and stop
     #[arg(long)]
     pub print_schema: bool,
+}
+
+/// Options of `serve`; what is not given is as the `[serve]` table of the configuration file says.
+#[derive(Debug, Args)]
+#[command(after_help = "Send OTLP to the first two addresses and let Prometheus scrape the third:\n  \
+    a2a-drift serve --data /var/lib/a2a-drift\n  \
+    OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:4318 your-agent\n  \
+    curl http://127.0.0.1:9464/api/v1/findings")]
+pub struct Serve {
+    /// Address for OTLP over gRPC, or `off` [default: 127.0.0.1:4317]
+    #[arg(long, value_name = "ADDRESS", env = "A2A_DRIFT_OTLP_GRPC", hide_env_values = true, value_parser = Listen::parse)]
+    pub otlp_grpc: Option<Listen>,
+    /// Address for OTLP over HTTP and for exchanges (POST /v1/a2a/exchanges), or `off` [default: 127.0.0.1:4318]
+    #[arg(long, value_name = "ADDRESS", env = "A2A_DRIFT_OTLP_HTTP", hide_env_values = true, value_parser = Listen::parse)]
+    pub otlp_http: Option<Listen>,
+    /// Address for /metrics, the findings API and health [default: 127.0.0.1:9464]
+    #[arg(long, value_name = "ADDRESS", env = "A2A_DRIFT_ADMIN", hide_env_values = true)]
+    pub admin: Option<SocketAddr>,
+    /// Folder of what was received; made if it is not there [default: a2a-drift-data]
+    #[arg(long, value_name = "DIR", env = "A2A_DRIFT_DATA", hide_env_values = true)]
+    pub data: Option<PathBuf>,
+    /// File or folder to read as it grows; may be given several times
+    #[arg(long, value_name = "PATH", env = "A2A_DRIFT_FOLLOW", hide_env_values = true, value_delimiter = ',')]
+    pub follow: Vec<PathBuf>,
+    /// File with the token that senders and readers must show (Authorization: Bearer …)
+    #[arg(long, value_name = "FILE", env = "A2A_DRIFT_TOKEN_FILE", hide_env_values = true)]
+    pub token_file: Option<PathBuf>,
+    /// Alertmanager to tell of findings directly; may be given several times
+    #[arg(
+        long = "alertmanager",
+        value_name = "URL",
+        env = "A2A_DRIFT_ALERTMANAGER",
+        hide_env_values = true,
+        value_delimiter = ','
+    )]
+    pub alertmanagers: Vec<String>,
+    /// How urls of runbooks begin, as seen from where alerts are read
+    #[arg(long, value_name = "URL", env = "A2A_DRIFT_RUNBOOK_BASE", hide_env_values = true)]
+    pub runbook_base: Option<String>,
+    /// Read configuration and rules, say what is wrong with them, and stop
+    #[arg(long)]
+    pub check: bool,
+}
+
+/// Options of `query`.
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+    a2a-drift query \"SELECT agent, outcome, count(*) AS calls FROM exchanges GROUP BY ALL ORDER BY calls DESC\" day.har\n  \
+    a2a-drift query --format csv \"SELECT * FROM tasks\" captures/ > tasks.csv\n  \
+    a2a-drift query --tables")]
+pub struct Query {
+    /// One SELECT over tables and views; `--tables` lists them
+    #[arg(value_name = "SQL", required_unless_present = "tables")]
+    pub sql: Option<String>,
+    /// As for `analyze`, and the Parquet files of `serve` [default: its lake]
+    #[arg(value_name = "PATH")]
+    pub paths: Vec<PathBuf>,
+    /// Form of the rows
+    #[arg(long, value_name = "FORM", default_value = "table")]
+    pub format: RowsFormat,
+    /// Write the rows into this file
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// List tables and views with their columns, and stop
+    #[arg(long)]
+    pub tables: bool,
+}
+
+/// Form of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum RowsFormat {
+    /// Aligned columns
+    Table,
+    /// One JSON object a line
+    Json,
+    /// Comma separated, with a header line
+    Csv,
+    /// A Parquet file
+    Parquet,
+}
+
+/// What to do with cards.
+#[derive(Debug, Subcommand)]
+pub enum Card {
+    /// Print the hashes of each card: the skill fingerprint that clients log, contract, security, wording, body
+    Fingerprint {
+        /// Card files, or captures in which cards were fetched
+        #[arg(value_name = "CARD", required = true)]
+        cards: Vec<PathBuf>,
+    },
+    /// Tell in words what changed; exit with 1 if anything did
+    Diff {
+        /// The card before; alone, a capture in which cards were fetched again
+        #[arg(value_name = "BEFORE")]
+        before: PathBuf,
+        /// The card after
+        #[arg(value_name = "AFTER")]
+        after: Option<PathBuf>,
+    },
 }
 
 /// What to do with the rules.

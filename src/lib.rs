@@ -30,6 +30,8 @@ pub mod live;
 
 pub mod findings;
 
+pub mod measures;
+
 pub mod publish;
 
 pub mod config;

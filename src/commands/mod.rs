@@ -4,11 +4,14 @@
 //! nothing itself.
 
 mod analyze;
+mod card;
 mod corpus;
 mod intake;
 mod kept;
 mod progress;
+mod query;
 mod rules;
+mod setup;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -48,6 +51,8 @@ pub fn run(cli: Cli) -> ExitCode {
     start_log(&global);
     let result = match command {
         Command::Analyze(args) => analyze::run(args, &global),
+        Command::Card(args) => card::run(&args, &global),
+        Command::Query(args) => query::run(args, &global),
         Command::Rules(args) => rules::run(args, &global),
     };
     match result {

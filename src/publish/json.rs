@@ -31,9 +31,22 @@ pub fn render(report: &Report) -> Result<String, serde_json::Error> {
     Ok(escaped(text))
 }
 
+/// Findings alone, one JSON object a line.
+///
+/// # Errors
+/// As [`render`].
+pub fn render_lines(report: &Report) -> Result<String, serde_json::Error> {
+    let mut text = String::new();
+    for finding in &report.findings {
+        text.push_str(&serde_json::to_string(&FindingOut::of(finding))?);
+        text.push('\n');
+    }
+    Ok(escaped(text))
+}
+
 /// JSON in which every character that a terminal would act on is an escape: serde_json writes only those of ASCII so, and
 /// outside of strings there are none but line breaks.
-fn escaped(text: String) -> String {
+pub(super) fn escaped(text: String) -> String {
     let acts = |c: char| c != '\n' && is_unseen(c);
     if !text.contains(acts) {
         return text;

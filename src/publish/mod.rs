@@ -5,8 +5,12 @@
 
 pub mod diagnosis;
 pub mod json;
+pub mod junit;
+pub mod markdown;
+pub mod rows;
 #[cfg(test)]
 mod samples;
+pub mod sarif;
 pub mod table;
 mod words;
 

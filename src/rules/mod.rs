@@ -27,6 +27,7 @@ mod reach;
 mod stack;
 
 mod as_of;
+mod ask;
 mod cell;
 mod evidence;
 mod export;
@@ -35,6 +36,8 @@ mod needs;
 mod rows;
 
 pub mod render;
+
+pub use ask::AskError;
 
 pub use as_of::{AsOf, select};
 pub use check::check;

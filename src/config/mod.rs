@@ -3,6 +3,8 @@
 //! In: a TOML file and the options that were given on the command line or in the environment. Out: [`Config`]. Never guesses:
 //! an unknown key or an impossible value is an error that names file, line and column.
 
+mod serve;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -13,6 +15,9 @@ use serde::Deserialize;
 use crate::findings::Severity;
 use crate::instant::Instant;
 
+use serve::ServeTable;
+pub use serve::{AlertmanagerSettings, Listen, ReceiverLimits, Retention, ServeOverrides, ServeSettings, TlsFiles};
+
 /// Form of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -22,6 +27,14 @@ pub enum Format {
     Table,
     /// One JSON object, described by a JSON Schema.
     Json,
+    /// The findings alone, one JSON object a line.
+    Ndjson,
+    /// For a pull request or the channel of an incident.
+    Markdown,
+    /// SARIF 2.1.0, for code hosts.
+    Sarif,
+    /// JUnit XML, for build servers: a rule is a test.
+    Junit,
 }
 
 /// From which severity on findings make the exit code 1.
@@ -79,6 +92,8 @@ pub struct Config {
     pub params: BTreeMap<String, BTreeMap<String, toml::Value>>,
     /// Bounds on what one input may ask for.
     pub limits: LimitSettings,
+    /// The service.
+    pub serve: ServeSettings,
 }
 
 /// What was given on the command line or in the environment; it wins over the file.
@@ -94,6 +109,8 @@ pub struct Overrides {
     pub as_of: Option<Instant>,
     /// As in [`Config`].
     pub queries: Option<PathBuf>,
+    /// As in [`Config`].
+    pub serve: ServeOverrides,
 }
 
 /// Says who taped a source.
@@ -141,6 +158,8 @@ impl ObserverWord {
 pub struct Vocabulary {
     /// Classes of error and status texts, places of skill ids: in the form of `queries/patterns.toml`.
     pub patterns: Option<PathBuf>,
+    /// Names of attributes and fields: in the form of `queries/aliases.toml`.
+    pub aliases: Option<PathBuf>,
 }
 
 /// Bounds on what one input may ask for; what is not set keeps the built-in value.
@@ -170,6 +189,7 @@ struct File {
     vocabulary: Vocabulary,
     params: BTreeMap<String, BTreeMap<String, toml::Value>>,
     limits: LimitSettings,
+    serve: ServeTable,
 }
 
 /// A configuration that cannot be used.
@@ -244,6 +264,7 @@ impl Config {
             vocabulary: file.vocabulary,
             params: file.params,
             limits: file.limits,
+            serve: file.serve.merge(given.serve),
         })
     }
 }
@@ -271,9 +292,11 @@ impl File {
 
     /// Paths in a file are relative to its folder, so that it means the same from wherever the program is started.
     fn resolve_paths(&mut self, folder: &Path) {
-        for path in self.vocabulary.patterns.iter_mut().chain(&mut self.queries) {
+        let vocabulary = &mut self.vocabulary;
+        for path in vocabulary.patterns.iter_mut().chain(&mut vocabulary.aliases).chain(&mut self.queries) {
             *path = folder.join(&*path);
         }
+        self.serve.resolve_paths(folder);
     }
 }
 

@@ -1,0 +1,343 @@
+//! Settings of the service: where it listens, what it keeps, whom it tells.
+//!
+//! In: the `[serve]` table of the configuration file. Out: [`ServeSettings`], every value set. Opens nothing: whether a
+//! port is free or a key file readable is found out when it is used.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde::{Deserialize, Deserializer};
+
+/// Where the service listens, and what it keeps.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ServeSettings {
+    /// OTLP over gRPC; none does not listen.
+    pub otlp_grpc: Option<SocketAddr>,
+    /// OTLP over HTTP, and exchanges of proxies; none does not listen.
+    pub otlp_http: Option<SocketAddr>,
+    /// Metrics, findings API, health.
+    pub admin: SocketAddr,
+    /// Folder of log and lake.
+    pub data: PathBuf,
+    /// Files and folders that are read as they grow.
+    pub follow: Vec<PathBuf>,
+    /// Pause between two evaluations.
+    pub tick: Duration,
+    /// A trace is taken for complete when nothing of it came for this long.
+    pub settle: Duration,
+    /// File that holds the token that senders and readers must show; none asks for none.
+    pub token_file: Option<PathBuf>,
+    /// Origins of browsers that may ask; none of them, unless named.
+    pub cors_origins: Vec<String>,
+    /// Certificate and key; none serves in the clear.
+    pub tls: Option<TlsFiles>,
+    /// What a sender may ask for.
+    pub limits: ReceiverLimits,
+    /// How long what is kept.
+    pub retention: Retention,
+    /// Whom to tell of findings directly.
+    pub alertmanager: Option<AlertmanagerSettings>,
+    /// How a url of the findings' runbooks begins.
+    pub runbook_base: String,
+}
+
+/// Files that make a listener speak TLS, in PEM.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TlsFiles {
+    /// Certificate, with those between it and the root.
+    pub certificate: PathBuf,
+    /// Private key.
+    pub key: PathBuf,
+    /// Authority that senders' certificates must come from; none asks for no certificate.
+    #[serde(default)]
+    pub client_authority: Option<PathBuf>,
+}
+
+/// What a sender may ask for.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ReceiverLimits {
+    /// Bytes of one request, as sent and inflated. 64 MiB is what OTLP recommends.
+    pub max_request_bytes: usize,
+    /// Bytes of requests that wait to be taken in; above it senders are told to come again.
+    pub max_waiting_bytes: usize,
+    /// Connections at once, each listener for itself.
+    pub max_connections: usize,
+    /// Agents that have metrics of their own; the rest share `__other__`.
+    pub max_agents: usize,
+}
+
+impl Default for ReceiverLimits {
+    fn default() -> Self {
+        Self { max_request_bytes: 64 << 20, max_waiting_bytes: 256 << 20, max_connections: 1024, max_agents: 1000 }
+    }
+}
+
+/// How long what is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Retention {
+    /// In memory, since the last fact of a task.
+    #[serde(deserialize_with = "duration")]
+    pub memory: Duration,
+    /// Facts in memory; above it the oldest tasks leave earlier.
+    pub memory_facts: usize,
+    /// Looks at cards, in memory.
+    #[serde(deserialize_with = "duration")]
+    pub cards: Duration,
+    /// On disk.
+    #[serde(deserialize_with = "duration")]
+    pub disk: Duration,
+    /// Bytes on disk; above it the oldest hours leave earlier. 0 is no bound.
+    pub disk_bytes: u64,
+}
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self { memory: 24 * HOUR, memory_facts: 2_000_000, cards: 30 * 24 * HOUR, disk: 30 * 24 * HOUR, disk_bytes: 0 }
+    }
+}
+
+/// Alertmanagers that are told of findings directly, beside Prometheus.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AlertmanagerSettings {
+    /// Base urls; each is told.
+    pub urls: Vec<String>,
+    /// Least severity that is told.
+    #[serde(default = "warning")]
+    pub severity: SeverityWord,
+}
+
+/// A severity as written in a configuration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SeverityWord {
+    /// Context.
+    Info,
+    /// Look today.
+    Warning,
+    /// Page now.
+    Critical,
+}
+
+fn warning() -> SeverityWord {
+    SeverityWord::Warning
+}
+
+impl From<SeverityWord> for crate::findings::Severity {
+    fn from(word: SeverityWord) -> Self {
+        match word {
+            SeverityWord::Info => Self::Info,
+            SeverityWord::Warning => Self::Warning,
+            SeverityWord::Critical => Self::Critical,
+        }
+    }
+}
+
+impl Default for ServeSettings {
+    fn default() -> Self {
+        let local = |port| SocketAddr::from(([127, 0, 0, 1], port));
+        Self {
+            otlp_grpc: Some(local(4317)),
+            otlp_http: Some(local(4318)),
+            admin: local(9464),
+            data: PathBuf::from("a2a-drift-data"),
+            follow: Vec::new(),
+            tick: Duration::from_secs(1),
+            settle: Duration::from_secs(60),
+            token_file: None,
+            cors_origins: Vec::new(),
+            tls: None,
+            limits: ReceiverLimits::default(),
+            retention: Retention::default(),
+            alertmanager: None,
+            runbook_base: String::new(),
+        }
+    }
+}
+
+/// What was given on the command line or in the environment; it wins over the file.
+#[derive(Debug, Clone, Default)]
+pub struct ServeOverrides {
+    /// As in [`ServeSettings`]; `off` is inside.
+    pub otlp_grpc: Option<Listen>,
+    /// As in [`ServeSettings`].
+    pub otlp_http: Option<Listen>,
+    /// As in [`ServeSettings`].
+    pub admin: Option<SocketAddr>,
+    /// As in [`ServeSettings`].
+    pub data: Option<PathBuf>,
+    /// As in [`ServeSettings`]; empty when not given.
+    pub follow: Vec<PathBuf>,
+    /// As in [`ServeSettings`].
+    pub token_file: Option<PathBuf>,
+    /// Alertmanagers; empty when not given.
+    pub alertmanagers: Vec<String>,
+    /// As in [`ServeSettings`].
+    pub runbook_base: Option<String>,
+}
+
+/// An address to listen at, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Listen {
+    /// Listens there.
+    At(SocketAddr),
+    /// Does not listen.
+    Off,
+}
+
+impl Listen {
+    /// Reads `host:port` with an address as host, or `off`.
+    ///
+    /// # Errors
+    /// When it is neither.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        if text == "off" {
+            return Ok(Self::Off);
+        }
+        text.parse().map(Self::At).map_err(|_| format!("\"{text}\" is neither an address like 127.0.0.1:4317 nor off"))
+    }
+
+    fn address(self) -> Option<SocketAddr> {
+        match self {
+            Self::At(address) => Some(address),
+            Self::Off => None,
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Listen {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::parse(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
+/// The table as written.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ServeTable {
+    otlp_grpc: Option<Listen>,
+    otlp_http: Option<Listen>,
+    admin: Option<SocketAddr>,
+    data: Option<PathBuf>,
+    follow: Vec<PathBuf>,
+    #[serde(deserialize_with = "some_duration")]
+    tick: Option<Duration>,
+    #[serde(deserialize_with = "some_duration")]
+    settle: Option<Duration>,
+    token_file: Option<PathBuf>,
+    cors_origins: Vec<String>,
+    tls: Option<TlsFiles>,
+    limits: ReceiverLimits,
+    retention: Retention,
+    alertmanager: Option<AlertmanagerSettings>,
+    runbook_base: Option<String>,
+}
+
+impl ServeTable {
+    /// Paths of the file are relative to its folder.
+    pub(super) fn resolve_paths(&mut self, folder: &Path) {
+        let tls = self
+            .tls
+            .iter_mut()
+            .flat_map(|tls| [&mut tls.certificate, &mut tls.key].into_iter().chain(tls.client_authority.as_mut()));
+        let own = self.data.iter_mut().chain(&mut self.token_file).chain(&mut self.follow);
+        for path in own.chain(tls) {
+            *path = folder.join(&*path);
+        }
+    }
+
+    /// The settings, with what was given laid over the table, and that over the defaults.
+    pub(super) fn merge(self, given: ServeOverrides) -> ServeSettings {
+        let default = ServeSettings::default();
+        let listen = |given: Option<Listen>, file: Option<Listen>, default: Option<SocketAddr>| {
+            given.or(file).map_or(default, Listen::address)
+        };
+        let urls = given.alertmanagers;
+        let alertmanager = match self.alertmanager {
+            Some(table) if urls.is_empty() => Some(table),
+            table if !urls.is_empty() => {
+                Some(AlertmanagerSettings { urls, severity: table.map_or_else(warning, |table| table.severity) })
+            }
+            _ => None,
+        };
+        ServeSettings {
+            otlp_grpc: listen(given.otlp_grpc, self.otlp_grpc, default.otlp_grpc),
+            otlp_http: listen(given.otlp_http, self.otlp_http, default.otlp_http),
+            admin: given.admin.or(self.admin).unwrap_or(default.admin),
+            data: given.data.or(self.data).unwrap_or(default.data),
+            follow: if given.follow.is_empty() { self.follow } else { given.follow },
+            tick: self.tick.unwrap_or(default.tick),
+            settle: self.settle.unwrap_or(default.settle),
+            token_file: given.token_file.or(self.token_file),
+            cors_origins: self.cors_origins,
+            tls: self.tls,
+            limits: self.limits,
+            retention: self.retention,
+            alertmanager,
+            runbook_base: given.runbook_base.or(self.runbook_base).unwrap_or_default(),
+        }
+    }
+}
+
+/// `90s`, `15m`, `24h`, `30days`.
+fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    humantime::parse_duration(&text)
+        .map_err(|error| serde::de::Error::custom(format!("\"{text}\" is no duration like 15m or 30d: {error}")))
+}
+
+fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
+    duration(deserializer).map(Some)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<ServeTable, String> {
+        toml::from_str(text).map_err(|error| error.message().to_owned())
+    }
+
+    #[test]
+    fn what_is_given_wins_over_the_table_and_the_table_over_the_defaults() {
+        let table = read("otlp_grpc = \"off\"\nadmin = \"0.0.0.0:80\"\ntick = \"250ms\"\n[retention]\nmemory = \"2h\"")
+            .unwrap();
+        let given = ServeOverrides { admin: Some(([127, 0, 0, 1], 81).into()), ..ServeOverrides::default() };
+        let settings = table.merge(given);
+        assert_eq!(settings.otlp_grpc, None);
+        assert_eq!(settings.otlp_http, ServeSettings::default().otlp_http);
+        assert_eq!(settings.admin.to_string(), "127.0.0.1:81");
+        assert_eq!(settings.tick, Duration::from_millis(250));
+        assert_eq!(settings.retention, Retention { memory: 2 * HOUR, ..Retention::default() });
+    }
+
+    #[test]
+    fn nobody_outside_the_machine_reaches_a_service_that_was_not_told_to_listen() {
+        let settings = ServeSettings::default();
+        let listens = [settings.otlp_grpc, settings.otlp_http, Some(settings.admin)];
+        assert!(listens.into_iter().flatten().all(|address| address.ip().is_loopback()));
+    }
+
+    #[test]
+    fn a_wrong_value_is_told_with_what_would_be_right() {
+        let error = read("otlp_http = \"localhost\"").unwrap_err();
+        assert!(error.contains("neither an address like 127.0.0.1:4317 nor off"), "{error}");
+        let error = read("tick = \"soon\"").unwrap_err();
+        assert!(error.contains("no duration like 15m"), "{error}");
+    }
+
+    #[test]
+    fn urls_given_replace_those_of_the_table_and_keep_its_severity() {
+        let table = read("[alertmanager]\nurls = [\"http://a:9093\"]\nseverity = \"critical\"").unwrap();
+        let given = ServeOverrides { alertmanagers: vec!["http://b:9093".to_owned()], ..ServeOverrides::default() };
+        let alertmanager = table.merge(given).alertmanager.unwrap();
+        assert_eq!(alertmanager.urls, ["http://b:9093"]);
+        assert_eq!(alertmanager.severity, SeverityWord::Critical);
+    }
+}

@@ -1,0 +1,206 @@
+//! A query that somebody asks over the facts and views.
+//!
+//! In: SQL text, batches of facts. Out: its rows. Answers questions only: what would write, or read a file, is refused.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use arrow::array::RecordBatch;
+
+use super::evaluate::{Engine, EngineError};
+use super::params::Params;
+use super::plan::{self, QueryError};
+use super::problem::listed;
+use super::query::Query;
+use super::stack;
+use crate::tables::Facts;
+
+/// Longest text of a query.
+const MOST_TEXT: usize = 64 << 10;
+
+/// Why a query has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// It is not one query that only reads, or it cannot be planned or run.
+    #[error("{}", at(sql, *line, *column, message))]
+    Query {
+        /// The query.
+        sql: String,
+        /// Where in it, from 1.
+        line: usize,
+        /// Where in the line, from 1.
+        column: usize,
+        /// What is wrong.
+        message: String,
+    },
+    /// It reads what is not there.
+    #[error("there is no table or view `{name}`; there are {valid}")]
+    Unknown {
+        /// What it reads.
+        name: String,
+        /// What there is.
+        valid: String,
+    },
+    /// A view that it reads failed.
+    #[error("view `{name}`, which it reads, failed: {message}")]
+    View {
+        /// The view.
+        name: String,
+        /// Why.
+        message: String,
+    },
+    /// It is too long.
+    #[error("a query has at most {MOST_TEXT} bytes")]
+    TooLong,
+    /// The engine cannot be set up.
+    #[error(transparent)]
+    Engine(#[from] EngineError),
+}
+
+/// The place in the text, with a mark under it.
+fn at(sql: &str, line: usize, column: usize, message: &str) -> String {
+    let text = sql.lines().nth(line.saturating_sub(1)).unwrap_or_default();
+    let before = column.saturating_sub(1).min(text.chars().count());
+    format!("line {line}, column {column}: {message}\n  {text}\n  {}^", " ".repeat(before))
+}
+
+impl Engine {
+    /// Answers a query over facts and views. Views are evaluated only if it reads any.
+    ///
+    /// # Errors
+    /// When it is no query that only reads, reads what is not there, or fails.
+    pub async fn ask(&self, batches: Vec<(&'static str, RecordBatch)>, sql: &str) -> Result<RecordBatch, AskError> {
+        if sql.len() > MOST_TEXT {
+            return Err(AskError::TooLong);
+        }
+        let (engine, sql) = (self.clone(), sql.to_owned());
+        let answer = stack::deep_async(move || async move { engine.answer(batches, sql).await }).await;
+        answer.map_err(EngineError::Threads)?
+    }
+
+    async fn answer(&self, batches: Vec<(&'static str, RecordBatch)>, sql: String) -> Result<RecordBatch, AskError> {
+        let wrong = |(line, column), message| AskError::Query { sql: sql.clone(), line, column, message };
+        let fail = |error: QueryError| wrong(error.place, error.message);
+        let query = Query::parse(&sql, 1).map_err(|(place, message)| wrong(place, message))?;
+        let views = self.views_below(&query)?;
+
+        let tables = |error| EngineError::Tables(Box::new(error));
+        let ctx = plan::session(self.limits.partitions, self.limits.memory).map_err(tables)?;
+        for (name, schema) in Facts::schemas() {
+            let rows = batches.iter().filter(|(table, _)| *table == name).map(|(_, batch)| batch.clone()).collect();
+            plan::add_table(&ctx, name, schema, rows).map_err(tables)?;
+        }
+        // In the order of dependency: each is planned over those before it.
+        for view in self.corpus.views.iter().filter(|view| views.contains(&view.name)) {
+            let params = self.params.get(&view.name).cloned().unwrap_or_default();
+            let add = async {
+                let logical = plan::plan(&ctx, &view.query, &params).await?;
+                let failed = |error| QueryError::new(&view.query, &error);
+                if !view.is_stored() {
+                    return plan::add_inline(&ctx, &view.name, logical).map_err(failed);
+                }
+                let (_, operators) = plan::operators(&ctx, &logical).await.map_err(failed)?;
+                let rows = plan::collect(operators, ctx.task_ctx(), &view.query, self.limits.memory).await?;
+                plan::add_table(&ctx, &view.name, rows.schema(), vec![rows]).map_err(failed)
+            };
+            let failed = |error: QueryError| AskError::View { name: view.name.clone(), message: error.message };
+            add.await.map_err(failed)?;
+        }
+        let run = async {
+            let logical = plan::plan(&ctx, &query, &Params::default()).await?;
+            let failed = |error| QueryError::new(&query, &error);
+            let (_, operators) = plan::operators(&ctx, &logical).await.map_err(failed)?;
+            plan::collect(operators, ctx.task_ctx(), &query, self.limits.memory).await
+        };
+        let late = |_| QueryError::plain(&query, format!("stopped after {} s", self.limits.time.as_secs()));
+        tokio::time::timeout(self.limits.time, run).await.map_err(late).flatten().map_err(fail)
+    }
+
+    /// Views that a query reads, and those that they read.
+    fn views_below(&self, query: &Query) -> Result<BTreeSet<String>, AskError> {
+        let tables: BTreeSet<&str> = Facts::schemas().into_iter().map(|(name, _)| name).collect();
+        let mut wanted: BTreeSet<String> = query.reads.iter().cloned().collect();
+        for view in self.corpus.views.iter().rev() {
+            if wanted.contains(&view.name) {
+                wanted.extend(view.query.reads.iter().cloned());
+            }
+        }
+        let views: BTreeSet<&str> = self.corpus.views.iter().map(|view| view.name.as_str()).collect();
+        let known = |name: &String| tables.contains(name.as_str()) || views.contains(name.as_str());
+        if let Some(name) = wanted.iter().find(|name| !known(name)) {
+            let valid = listed(tables.iter().chain(&views));
+            return Err(AskError::Unknown { name: name.clone(), valid });
+        }
+        wanted.retain(|name| views.contains(name.as_str()));
+        Ok(wanted)
+    }
+
+    /// Tables and views that can be asked, with their columns.
+    ///
+    /// # Errors
+    /// When the engine cannot be set up.
+    pub fn readable(&self) -> Result<Vec<(String, arrow::datatypes::SchemaRef)>, EngineError> {
+        let facts = Facts::schemas().into_iter().map(|(name, schema)| (name.to_owned(), Arc::clone(&schema)));
+        let plans = self.keep_plans()?;
+        let views = plans.queries().iter().filter_map(|kept| {
+            let is_view = self.corpus.views.iter().any(|view| view.name == kept.name);
+            let schema = kept.schema.as_ref().ok().filter(|_| is_view)?;
+            Some((kept.name.clone(), Arc::clone(schema)))
+        });
+        Ok(facts.chain(views.collect::<Vec<_>>()).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instant::Instant;
+    use crate::rules::{Corpus, Overrides};
+    use crate::tables::{Common, TaskEventColumns, TaskEventRow};
+
+    async fn asked(sql: &str) -> Result<RecordBatch, AskError> {
+        let mut facts = Facts::default();
+        for (at, state) in [(1, "working"), (2, "completed")] {
+            let common = Common { observed_at: Instant(at), agent: "a".to_owned(), ..Common::default() };
+            let own =
+                TaskEventColumns { task_id: "t".to_owned(), state: state.to_owned(), ..TaskEventColumns::default() };
+            facts.push_task_event(TaskEventRow { common, own });
+        }
+        let engine = Engine::new(Corpus::embedded().unwrap(), &Overrides::new()).unwrap();
+        engine.ask(facts.batches().unwrap(), sql).await
+    }
+
+    #[tokio::test]
+    async fn facts_and_views_can_be_asked() {
+        assert_eq!(asked("SELECT state FROM task_events ORDER BY observed_at").await.unwrap().num_rows(), 2);
+        let stored = asked("SELECT agent, task_id FROM task_ends").await.unwrap();
+        assert_eq!((stored.num_rows(), stored.num_columns()), (1, 2));
+    }
+
+    #[tokio::test]
+    async fn only_questions_are_answered() {
+        for sql in [
+            "DROP TABLE cards",
+            "COPY cards TO '/tmp/x'",
+            "SET a = 1",
+            "CREATE EXTERNAL TABLE x STORED AS CSV LOCATION '/etc/passwd'",
+            "SELECT 1; SELECT 2",
+            "INSERT INTO cards VALUES (1)",
+            "",
+        ] {
+            assert!(matches!(asked(sql).await, Err(AskError::Query { .. })), "{sql}");
+        }
+        for sql in ["SELECT * FROM '/etc/passwd'", "SELECT * FROM information_schema.tables"] {
+            assert!(asked(sql).await.is_err(), "{sql}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_mistake_is_shown_where_it_is() {
+        let error = asked("SELECT agent,\n  nothing\nFROM task_events").await.unwrap_err().to_string();
+        assert!(error.starts_with("line 2, column 3: "), "{error}");
+        assert!(error.ends_with("\n    nothing\n    ^"), "{error}");
+        let error = asked("SELECT 1 FROM task_event").await.unwrap_err().to_string();
+        assert!(error.starts_with("there is no table or view `task_event`; there are `artifact_parts`, "), "{error}");
+    }
+}
