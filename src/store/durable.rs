@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::disk::{Disk, LocalDisk};
 use super::entry::Entry;
 use super::error::{ReadError, StoreError};
-use super::lake::{Hour, Lake};
+use super::lake::{Hour, Lake, TIMELESS};
 use super::log::{Log, LogSettings};
 use super::parquet;
 use super::recover::{Damage, Recovered};
@@ -157,14 +157,14 @@ impl Store {
         Ok(closed)
     }
 
-    /// Removes what is too old or too much, the oldest hour of the lake first.
+    /// Removes what is too old or too much, the oldest hour of the lake first. What has no time stays.
     ///
     /// # Errors
     /// When the disk refuses.
     pub fn retain(&mut self, now: Instant) -> Result<Dropped, StoreError> {
         let mut dropped = Dropped::default();
         loop {
-            let Some(oldest) = self.lake.hours().next() else { break };
+            let Some(oldest) = self.lake.hours().find(|hour| !hour.is_timeless()) else { break };
             let age = u128::try_from(now.0.saturating_sub(oldest.end().0)).unwrap_or(0);
             let is_old = self.retention.max_age.is_some_and(|most| age > most.as_nanos());
             let is_too_much = self.retention.max_bytes.is_some_and(|most| self.log.bytes() + self.lake.bytes() > most);
@@ -179,7 +179,8 @@ impl Store {
         Ok(dropped)
     }
 
-    /// All facts observed in a range of time, from lake and log, each once, identities not resolved.
+    /// All facts observed in a range of time, and those that have none, from lake and log, each once, identities not
+    /// resolved.
     ///
     /// # Errors
     /// When the disk refuses or a file is not what was written.
@@ -211,10 +212,10 @@ impl Store {
     ) -> Result<Facts, StoreError> {
         let mut facts = Facts::default();
         let mut add = |mut more: Facts| {
-            more.retain(|common| range.contains(&common.observed_at));
+            more.retain(|common| range.contains(&common.observed_at) || common.observed_at == TIMELESS);
             facts.append(more);
         };
-        let hours = |hour: Hour| Hour::of(range.start) <= hour && hour <= Hour::of(range.end);
+        let hours = |hour: Hour| hour.is_timeless() || (Hour::of(range.start) <= hour && hour <= Hour::of(range.end));
         self.lake.select(hours, &tables, |table, path, bytes| {
             add(read(table, bytes).map_err(|source| StoreError::Unreadable { path: path.to_owned(), source })?);
             Ok(())

@@ -24,9 +24,17 @@ const HOUR_SECONDS: i64 = 3_600;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Hour(i64);
 
+/// The time of what has none.
+pub(super) const TIMELESS: Instant = Instant(0);
+
 impl Hour {
     pub(super) fn of(at: Instant) -> Self {
         Self(at.0.div_euclid(HOUR_NANOS))
+    }
+
+    /// Whether it holds what has no time: what a card's body says is true of the body, whenever that was seen.
+    pub(super) fn is_timeless(self) -> bool {
+        self == Self::of(TIMELESS)
     }
 
     /// Its end.

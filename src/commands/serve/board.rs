@@ -4,10 +4,8 @@
 
 use std::collections::{BTreeMap, HashSet};
 
-use crate::api::{Agent, Card, Skill};
-use crate::findings::Generation;
-use crate::instant::Instant;
-use crate::measures::cards::{Shown, shown};
+use crate::api::Agent;
+use crate::measures::cards::shown;
 use crate::tables::{Facts, FactsDelta};
 
 /// What is shown of agents.
@@ -33,22 +31,15 @@ impl Board {
             ..Facts::default()
         };
         let renewed: HashSet<&str> = came.commons().map(|common| common.fact_id.as_str()).collect();
+        let goes = |id: &String| renewed.contains(id.as_str()) || delta.removed.contains(id);
         let before = self.cards.len();
-        self.cards
-            .retain(|common| !renewed.contains(common.fact_id.as_str()) && !delta.removed.contains(&common.fact_id));
+        self.cards.retain(|common| !goes(&common.fact_id));
         if before != self.cards.len() || !came.is_empty() {
             self.cards.append(came);
-            self.look();
-        }
-    }
-
-    fn look(&mut self) {
-        self.agents.values_mut().for_each(|agent| agent.cards.clear());
-        for (agent, shown) in shown(&self.cards) {
-            let public: Vec<&Shown> = shown.iter().filter(|shown| !shown.extended).collect();
-            let next = public.iter().skip(1).map(|next| Some(next.first_seen)).chain([None]);
-            let cards = public.iter().zip(next).map(|(shown, until)| card(&agent, shown, until)).collect();
-            self.agents.entry(agent).or_default().cards = cards;
+            self.agents.values_mut().for_each(|agent| agent.cards.clear());
+            for (agent, cards) in shown(&self.cards) {
+                self.agents.entry(agent).or_default().cards = cards;
+            }
         }
     }
 
@@ -59,32 +50,5 @@ impl Board {
             agent.open_tasks = open.get(name).copied().unwrap_or_default();
         }
         agents
-    }
-}
-
-fn card(agent: &str, shown: &Shown, valid_to: Option<Instant>) -> Card {
-    let card = &shown.card;
-    let skill = |skill: &crate::measures::cards::Skill| Skill {
-        input_modes: skill.input_modes.clone(),
-        output_modes: skill.output_modes.clone(),
-        ..Skill::default()
-    };
-    Card {
-        generation: Generation {
-            agent: agent.to_owned(),
-            version: card.version.clone(),
-            contract_sha256: card.contract_sha256.clone(),
-            valid_from: shown.first_seen,
-            valid_to,
-        },
-        fingerprint: card.fingerprint.clone(),
-        name: card.name.clone(),
-        protocol_versions: card.protocol_versions.clone(),
-        endpoints: card.endpoints.iter().map(|(url, _)| url.clone()).collect(),
-        streaming: Some(card.streaming),
-        push_notifications: Some(card.push_notifications),
-        security_schemes: card.security_schemes.clone(),
-        signature_kids: card.signature_kids.clone(),
-        skills: card.skills.iter().map(|(id, it)| (id.clone(), skill(it))).collect(),
     }
 }

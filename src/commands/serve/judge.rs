@@ -41,6 +41,8 @@ pub(super) struct Judge {
     pub(super) engine: Engine,
     pub(super) keyed: Keyed,
     pub(super) known: Known,
+    /// Tasks of which something came after they had left memory.
+    pub(super) late: Vec<String>,
     /// Facts of before the start, until they are judged.
     pub(super) stored: Option<Facts>,
     pub(super) board: Board,

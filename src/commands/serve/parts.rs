@@ -40,6 +40,7 @@ use crate::publish::prometheus::Exporter;
 use crate::receive::Follower;
 use crate::receive::listen::{Delivery, Listen, ListenSettings, TlsSettings};
 use crate::rules::Corpus;
+use crate::rules::render::alert_name;
 use crate::store::{LogSettings, Retention, Store, StoreSettings};
 use crate::tables::Facts;
 use crate::telemetry::Instruments;
@@ -108,7 +109,7 @@ impl Service {
                 observers: config.observers.clone(),
             },
             normalizer,
-            saving: Saving::new(store),
+            saving: Saving::new(store, &known_facts),
             judge: news,
             service: exporter.service().clone(),
             instruments: Instruments::new(),
@@ -233,6 +234,7 @@ fn judge(
         engine,
         known: Known::new(identities(config)),
         stored: Some(facts),
+        late: Vec::new(),
         tracker,
         arrivals: Arrivals::default(),
         board: Board::default(),
@@ -273,15 +275,6 @@ fn push(
         tasks.spawn(pusher.run(stop.clone()));
     }
     Ok(())
-}
-
-/// The name of a rule's alert, as in the alert rules for Prometheus.
-fn alert_name(rule: &str) -> String {
-    let word = |word: &str| {
-        let mut letters = word.chars();
-        letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>()).unwrap_or_default()
-    };
-    format!("A2aDrift{}", rule.split('_').map(word).collect::<String>())
 }
 
 /// The token that senders and readers must show.

@@ -3,18 +3,21 @@
 //! In: what the normaliser gives out. Out: whether it is on the disk. What was read and not stored is known already, so that a
 //! sender who sends it again would add nothing: it is kept until the disk takes it, and meanwhile nothing else is read.
 
+use std::collections::HashSet;
 use std::time::Instant as Stopwatch;
 
 use crate::instant::Instant;
 use crate::normalize::open::{Piece, PieceId, Settled, Taken};
 use crate::publish::prometheus::Service;
 use crate::store::{Entry, Store, StoreError};
-use crate::tables::Facts;
+use crate::tables::{Common, Facts};
 
 /// The store, and what it has still to take.
 pub(super) struct Saving {
     store: Store,
     unsaved: Vec<Unsaved>,
+    /// Facts without a time that are stored: every look at a card gives them again.
+    timeless: HashSet<String>,
 }
 
 #[derive(Default)]
@@ -24,19 +27,20 @@ struct Unsaved {
     done: Vec<PieceId>,
 }
 
+fn is_timeless(common: &Common) -> bool {
+    common.observed_at == Instant::default()
+}
+
 /// An hour, nanoseconds.
 const HOUR: i64 = 3_600_000_000_000;
 /// How long after its end an hour is closed: what is late for it goes to a file of its own.
 const LATE: i64 = HOUR / 12;
 
 impl Saving {
-    pub(super) fn new(store: Store) -> Self {
-        Self { store, unsaved: Vec::new() }
-    }
-
-    /// The store.
-    pub(super) fn store(&self) -> &Store {
-        &self.store
+    /// A store, and what of its facts has no time.
+    pub(super) fn new(store: Store, stored: &Facts) -> Self {
+        let timeless = stored.commons().filter(|common| is_timeless(common));
+        Self { timeless: timeless.map(|common| common.fact_id.clone()).collect(), store, unsaved: Vec::new() }
     }
 
     /// Whether nothing waits for the disk, after another try.
@@ -56,7 +60,8 @@ impl Saving {
         self.put(Unsaved { facts: facts.clone(), pieces: pieces.clone(), done: done.clone() }, now, service)
     }
 
-    fn put(&mut self, unsaved: Unsaved, now: Instant, service: &Service) -> bool {
+    fn put(&mut self, mut unsaved: Unsaved, now: Instant, service: &Service) -> bool {
+        unsaved.facts.retain(|common| !is_timeless(common) || self.timeless.insert(common.fact_id.clone()));
         if unsaved.facts.is_empty() && unsaved.pieces.is_empty() && unsaved.done.is_empty() && self.unsaved.is_empty() {
             return true;
         }

@@ -83,7 +83,7 @@ impl Known {
     /// All facts, identities resolved.
     pub fn facts(&self) -> Facts {
         let mut facts = Facts::default();
-        self.web.iter().for_each(|(_, entry)| facts.put(entry.fact.clone()));
+        self.web.iter().for_each(|entry| facts.put(entry.fact.clone()));
         facts.make_set();
         facts
     }

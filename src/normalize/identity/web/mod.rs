@@ -106,6 +106,11 @@ impl Web {
         self.entries.get_mut(slot as usize)?.as_mut()
     }
 
+    /// All facts.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.entries.iter().flatten()
+    }
+
     /// Takes a fact; its identity is resolved by the next [`Web::resolve`].
     pub(super) fn insert(&mut self, fact: Fact) -> Slot {
         let entry = Entry::new(fact, &self.keys);
