@@ -4,6 +4,7 @@
 //! again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::time::Duration;
 
 use arrow::array::{BooleanArray, RecordBatch, StringViewArray};
 use arrow::compute::filter_record_batch;
@@ -32,6 +33,8 @@ pub struct Tick {
     pub runs: usize,
     /// Rows that they were given.
     pub rows: usize,
+    /// What each of those that were run took.
+    pub took: Vec<(String, Duration)>,
     /// Rules whose findings changed.
     pub rules: BTreeSet<String>,
     /// What failed; its findings are those of the last time it did not.
@@ -101,8 +104,9 @@ impl Keyed {
             let jobs = self.due(level, &changes, &mut failed);
             tick.runs += jobs.len();
             tick.rows += jobs.iter().flat_map(|(_, inputs)| inputs).map(RecordBatch::num_rows).sum::<usize>();
-            for (position, result) in self.plans.run(jobs).await {
-                match result.and_then(|rows| self.replace(position, &rows)) {
+            for (position, ran) in self.plans.run(jobs).await {
+                tick.took.extend(self.plans.queries().get(position).map(|kept| (kept.name.clone(), ran.took)));
+                match ran.rows.and_then(|rows| self.replace(position, &rows)) {
                     Ok(change) => changes.extend(change.map(|change| (self.steps[position].table, change))),
                     Err(message) => drop(failed.insert(position, message)),
                 }
@@ -149,9 +153,14 @@ impl Keyed {
         Ok(self.rows(rules::GENERATIONS)?.map(|rows| rules::read_generations(&rows)).unwrap_or_default())
     }
 
+    /// Number of facts of each table.
+    pub fn sizes(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        self.facts.iter().filter_map(|facts| Some((facts.name, self.tables.get(facts.table)?.len())))
+    }
+
     /// Number of facts.
     pub fn len(&self) -> usize {
-        self.facts.iter().filter_map(|facts| self.tables.get(facts.table)).map(Table::len).sum()
+        self.sizes().map(|(_, rows)| rows).sum()
     }
 
     /// Whether there are no facts.
