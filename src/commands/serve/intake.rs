@@ -78,13 +78,14 @@ pub(super) struct Rhythm {
     stirred: Option<Instant>,
     join: Stopwatch,
     settled: Stopwatch,
-    tidied: Stopwatch,
+    /// None at first: what was over while the program did not run is closed soon.
+    tidied: Option<Stopwatch>,
 }
 
 impl Default for Rhythm {
     fn default() -> Self {
         let now = Stopwatch::now();
-        Self { stirred: None, join: now + JOIN_EVERY, settled: now, tidied: now }
+        Self { stirred: None, join: now + JOIN_EVERY, settled: now, tidied: None }
     }
 }
 
@@ -113,8 +114,8 @@ impl Intake {
                 Some(recall) = recalls.recv() => self.bring_back(recall),
                 () = sleep_until(self.rhythm.join.into()) => self.join().await,
             }
-            if self.rhythm.tidied.elapsed() >= TIDY_EVERY {
-                self.rhythm.tidied = Stopwatch::now();
+            if self.rhythm.tidied.is_none_or(|last| last.elapsed() >= TIDY_EVERY) {
+                self.rhythm.tidied = Some(Stopwatch::now());
                 self.saving.tidy(clock(), &self.service);
             }
         }
