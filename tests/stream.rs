@@ -299,7 +299,7 @@ impl<'a> Service<'a> {
 fn run(trial: &mut Trial, stream: &Stream, seed: u64) -> Told<()> {
     let records = records(stream);
     let mut dice = Dice::new(!seed);
-    let (evicts, to_engine) = (dice.one_in(2), seed % TO_ENGINE == 0);
+    let (evicts, to_engine) = (dice.one_in(2), seed.is_multiple_of(TO_ENGINE));
     trial.count("records", records.len());
     let mut service = Service::new(trial);
     let mut delivered: BTreeSet<usize> = BTreeSet::new();

@@ -112,7 +112,7 @@ impl Serving {
         let (said, lines) = (Arc::new(Mutex::new(Vec::new())), BufReader::new(child.stderr.take().unwrap()));
         let noted = Arc::clone(&said);
         std::thread::spawn(move || {
-            lines.lines().map_while(Result::ok).for_each(|line| noted.lock().unwrap().push(line))
+            lines.lines().map_while(Result::ok).for_each(|line| noted.lock().unwrap().push(line));
         });
         let client = Client::builder().no_proxy().build().unwrap();
         let mut serving = Self { child, http: String::new(), admin: String::new(), client, said };

@@ -23,6 +23,8 @@ async fn what_is_taken_refused_kept_and_judged_is_counted() {
         ("a2a_drift_denied_total", "reason=\"not-found\",receiver=\"none\"", 1.0),
         ("a2a_drift_connections", "", 1.0),
         ("a2a_drift_queue_limit_bytes", "", 1.0),
+        ("a2a_drift_wal_bytes", "", 1.0),
+        ("a2a_drift_wal_segments", "", 1.0),
         ("a2a_drift_facts", "table=\"exchanges\"", 1.0),
         ("a2a_drift_evaluation_seconds_count", "rule=\"split_brain\"", 1.0),
         ("a2a_drift_detection_delay_seconds_count", "", 1.0),

@@ -207,6 +207,7 @@ impl Intake {
         }
         if self.rhythm.settled.elapsed() >= SETTLE_EVERY {
             self.rhythm.settled = watch;
+            self.saving.measure(&self.service);
             if self.saving.is_clear(now, &self.service) && self.is_anything_open() {
                 let before = now.0.saturating_sub(i64::try_from(self.settle.as_nanos()).unwrap_or(i64::MAX));
                 let settled = self.normalizer.settle(Instant(before));
