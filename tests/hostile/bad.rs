@@ -169,7 +169,10 @@ fn what_nests_a_hundred_thousand_deep_is_refused_by_name() {
     // Inside a string it is text until somebody reads it as the body that it is.
     for (what, body) in [
         ("a body", json!({ "text": nested("[", "]") })),
-        ("a JSON-RPC body", json!({ "text": format!("{{\"method\":\"SendMessage\",\"params\":{}}}", nested("{\"a\":", "}")) })),
+        (
+            "a JSON-RPC body",
+            json!({ "text": format!("{{\"method\":\"SendMessage\",\"params\":{}}}", nested("{\"a\":", "}")) }),
+        ),
         ("a Python repr", json!({ "text": nested("{'a':", "}") })),
     ] {
         assert_nothing_lost(&quick(&[("deep.ndjson", with_line(5, exchange(body).as_bytes()))]));
@@ -255,7 +258,17 @@ fn clocks_that_run_backwards_and_lines_delivered_twice_change_nothing() {
 
 #[test]
 fn numbers_that_nothing_can_be_are_taken_for_absent() {
-    let numbers = ["1e999", "-1e999", "-1", "18446744073709551616", "9223372036854775807", "-9223372036854775808", "1e-400", "0.5", "99999999999999999999999999999999999999"];
+    let numbers = [
+        "1e999",
+        "-1e999",
+        "-1",
+        "18446744073709551616",
+        "9223372036854775807",
+        "-9223372036854775808",
+        "1e-400",
+        "0.5",
+        "99999999999999999999999999999999999999",
+    ];
     let line = |number: &str| {
         format!(
             r#"{{"startedDateTime":{number},"start_unix_ns":{number},"time_ms":{number},"client":"c","server":"odd:1","chunks":[{{"t_ms":{number},"text":"x"}}],"request":{{"method":"POST","url":"http://odd:1/a2a","headers":{{"content-length":"{number}"}},"body":{{"jsonrpc":"2.0","id":{number},"method":"SendMessage","params":{{"message":{{"messageId":{number},"parts":[{{"text":"x"}}]}},"configuration":{{"historyLength":{number}}}}}}}}},"response":{{"status":{number},"headers":{{"cache-control":"max-age={number}","age":"{number}"}},"body":{{"jsonrpc":"2.0","id":{number},"error":{{"code":{number},"message":"x"}},"result":{{"task":{{"id":{number},"generation":{number},"status":{{"state":{number},"timestamp":{number}}},"artifacts":[{{"index":{number},"artifactId":{number},"parts":[{{"kind":{number}}}]}}]}}}}}}}}}}"#
@@ -286,7 +299,8 @@ fn names_cannot_act_on_a_terminal() {
     let evil = "\u{1b}[2J\u{1b}]0;owned\u{7}\u{9b}31m\u{202e}drow\u{2066}ssap\u{200f}\u{8}\u{7f}\r\u{85}";
     let spoilt = |line: &str| {
         let mut text = line.to_owned();
-        for name in ["Summary Agent", "summarize-v2", "8ee5177a-5a48-4d9c-ac3d-bf8beab0be23", "text/markdown", "1.0.0"] {
+        for name in ["Summary Agent", "summarize-v2", "8ee5177a-5a48-4d9c-ac3d-bf8beab0be23", "text/markdown", "1.0.0"]
+        {
             for depth in [1, 2] {
                 let mut escaped = format!("{name}{evil}");
                 (0..depth).for_each(|_| escaped = json!(escaped).to_string().trim_matches('"').to_owned());
@@ -300,7 +314,10 @@ fn names_cannot_act_on_a_terminal() {
     assert!(text.contains("\\u001b") || text.contains("\\\\u001b"));
     text.push_str("{\"a\\u001b[31m\": 1}\n");
     let folder = folder(&[("evil\u{1b}[31m\u{202e}.ndjson", text)]);
-    let is_evil = |c: char| (c.is_control() && c != '\n') || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}');
+    let is_evil = |c: char| {
+        (c.is_control() && c != '\n')
+            || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
+    };
     let few = ["--rule", "unknown_skill,mode_mismatch"];
     for args in [&["-v"][..], &few, &["-q", few[0], few[1]], &["-vv", few[0], few[1]], &["--format=json"]] {
         let run = analyze().args(args).arg(folder.path()).env("RUST_LOG", "trace").run();
@@ -334,7 +351,9 @@ fn links_in_circles_pipes_devices_and_what_cannot_be_read_cost_no_neighbour() {
     let run = analyze().args(QUICK).arg(folder.path()).run();
     assert_nothing_lost(&run);
     // Of two links the loop of `self` alone is a file that is there and cannot be opened.
-    assert!(run.rejects().iter().all(|(reason, _, at)| (reason.as_str(), at.as_str()) == ("unreadable", "self:byte 0")));
+    assert!(
+        run.rejects().iter().all(|(reason, _, at)| (reason.as_str(), at.as_str()) == ("unreadable", "self:byte 0"))
+    );
 
     let run = analyze().args(QUICK).arg(at("*.ndjson")).run();
     assert_nothing_lost(&run);

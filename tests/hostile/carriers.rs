@@ -49,7 +49,8 @@ impl Garden {
     /// A token whose subject is a word.
     pub fn jwt(&mut self, place: &str) -> String {
         let head = URL_SAFE_NO_PAD.encode(r#"{"alg":"ES256","kid":"key-1"}"#);
-        let claims = self.disguise(place, |word| URL_SAFE_NO_PAD.encode(format!(r#"{{"sub":"{word}","email":"{word}"}}"#)));
+        let claims =
+            self.disguise(place, |word| URL_SAFE_NO_PAD.encode(format!(r#"{{"sub":"{word}","email":"{word}"}}"#)));
         format!("{head}.{claims}.{}", self.word(place))
     }
 
@@ -149,7 +150,8 @@ fn body_text(text: &str, garden: &mut Garden, place: &str) -> String {
         content(&mut body, garden, place);
         return body.to_string();
     }
-    let line = |line: &str| match line.strip_prefix("data: ").and_then(|data| serde_json::from_str::<Value>(data).ok()) {
+    let line = |line: &str| match line.strip_prefix("data: ").and_then(|data| serde_json::from_str::<Value>(data).ok())
+    {
         Some(mut event) => {
             content(&mut event, garden, place);
             format!("data: {event}\n")
@@ -161,7 +163,17 @@ fn body_text(text: &str, garden: &mut Garden, place: &str) -> String {
 
 /// Members that hold what was said, or a secret; a word is added to what they say, so that its class stays.
 const SAID: [&str; 12] = [
-    "text", "description", "bytes", "raw", "token", "credentials", "message", "detail", "title", "documentationUrl", "examples",
+    "text",
+    "description",
+    "bytes",
+    "raw",
+    "token",
+    "credentials",
+    "message",
+    "detail",
+    "title",
+    "documentationUrl",
+    "examples",
     "data",
 ];
 
@@ -201,20 +213,43 @@ fn more_parts(message: &mut Map<String, Value>, garden: &mut Garden, place: &str
     if let Some(list) = message["parts"].as_array_mut() {
         list.extend(parts);
     }
-    message.entry("metadata").or_insert_with(|| json!({})).as_object_mut().map(|old| old.extend(metadata.as_object().unwrap().clone()));
+    message
+        .entry("metadata")
+        .or_insert_with(|| json!({}))
+        .as_object_mut()
+        .map(|old| old.extend(metadata.as_object().unwrap().clone()));
 }
 
 /// Attributes under which instrumentation puts secrets and content.
 const SECRET_ATTRIBUTES: [&str; 22] = [
-    "http.request.header.authorization", "http.request.header.cookie", "http.request.header.x-api-key",
-    "http.request.header.x-a2a-notification-token", "http.request.header.x_a2a_notification_token", "http.response.header.set-cookie",
-    "http.response.header.www-authenticate", "authorization", "api_key", "gen_ai.prompt", "gen_ai.completion", "gen_ai.input.messages",
-    "input.value", "output.value", "a2a.message.text", "a2a.status.message", "exception.message", "exception.stacktrace", "url.query",
-    "enduser.id", "a2a.push.token", "a2a.push.credentials",
+    "http.request.header.authorization",
+    "http.request.header.cookie",
+    "http.request.header.x-api-key",
+    "http.request.header.x-a2a-notification-token",
+    "http.request.header.x_a2a_notification_token",
+    "http.response.header.set-cookie",
+    "http.response.header.www-authenticate",
+    "authorization",
+    "api_key",
+    "gen_ai.prompt",
+    "gen_ai.completion",
+    "gen_ai.input.messages",
+    "input.value",
+    "output.value",
+    "a2a.message.text",
+    "a2a.status.message",
+    "exception.message",
+    "exception.stacktrace",
+    "url.query",
+    "enduser.id",
+    "a2a.push.token",
+    "a2a.push.credentials",
 ];
 
 fn telemetry(record: &mut Value, garden: &mut Garden, file: &str) {
-    for (groups, scopes, items) in [("resourceSpans", "scopeSpans", "spans"), ("resourceLogs", "scopeLogs", "logRecords")] {
+    for (groups, scopes, items) in
+        [("resourceSpans", "scopeSpans", "spans"), ("resourceLogs", "scopeLogs", "logRecords")]
+    {
         for group in record[groups].as_array_mut().into_iter().flatten() {
             attributes(&mut group["resource"], garden, &format!("{file}: resource"));
             for scope in group[scopes].as_array_mut().into_iter().flatten() {
@@ -243,7 +278,9 @@ fn span_or_log(item: &mut Value, garden: &mut Garden, file: &str) {
     }
     if let Some(sentence) = item["body"]["stringValue"].as_str() {
         let user = garden.word(&format!("{file}: url in a sentence"));
-        let sentence = sentence.replace("://", &format!("://me:{user}@")).replace("'description': '", &format!("'description': '{user} "));
+        let sentence = sentence
+            .replace("://", &format!("://me:{user}@"))
+            .replace("'description': '", &format!("'description': '{user} "));
         item["body"]["stringValue"] = json!(format!("{sentence} {}", garden.word(&format!("{file}: sentence"))));
     }
 }
@@ -258,10 +295,13 @@ fn attributes(of: &mut Value, garden: &mut Garden, place: &str) {
         } else if name.ends_with(".message") || name.contains("description") {
             attribute["value"]["stringValue"] = json!(format!("{text} {}", garden.word(&format!("{place} {name}"))));
         } else if ["http.target", "http.path"].contains(&name.as_str()) {
-            attribute["value"]["stringValue"] = json!(format!("{text}?key={}", garden.word(&format!("{place} {name}"))));
+            attribute["value"]["stringValue"] =
+                json!(format!("{text}?key={}", garden.word(&format!("{place} {name}"))));
         }
     }
-    for name in SECRET_ATTRIBUTES.iter().filter(|name| !list.iter().any(|a| a["key"] == **name)).copied().collect::<Vec<_>>() {
+    for name in
+        SECRET_ATTRIBUTES.iter().filter(|name| !list.iter().any(|a| a["key"] == **name)).copied().collect::<Vec<_>>()
+    {
         let value = match name {
             "http.request.header.authorization" => format!("Bearer {}", garden.jwt(&format!("{place} {name}"))),
             _ => garden.word(&format!("{place} {name}")),
@@ -303,12 +343,44 @@ fn task() -> Value {
 /// Spellings of a url with a password, right and wrong.
 fn spellings(garden: &mut Garden, place: &str) -> Vec<String> {
     let shapes = [
-        "http://me:W@h:1/a2a", "HTTP://me:W@h:1/a2a", "https://W@h:1/a2a", "ws://me:W@h:1/a2a", "wss://W:x@h:1/a2a?t=W", "ftp://me:W@h:1/a2a", "grpc://me:W@h:1",
-        "http:/me:W@h:1/a2a", "http:///me:W@h:1/a2a", "http:me:W@h:1/a2a", "http:\\\\me:W@h:1\\a2a", "ws:/me:W@h:1/a2a", "ftp:me:W@h:1",
-        "//me:W@h:1/a2a", "me:W@h:1", "http://me:W/x@h:1/a2a", "http://me:W#x@h:1/a2a", "http://me:W?x@h:1/a2a", "http://me:x/W@h:1/a2a",
-        "http://me:x#W@h:1/a2a", "http://me:W@x@h:1/a2a", "http://me:W%40@h:1/a2a", " http://me:W@h:1/a2a ", "http ://me:W@h:1/", "http://me:W@[::1/a2a",
-        "http://me:W@h:99999/a2a", "http://h:1/a2a?k=W", "http://h:1/a2a#W", "http://h:1/a2a;k=v?W", "/a2a?k=W", "a2a?k=W", "http://h:1/http://me:W@i/a2a",
-        "http://h:1/a2a&token=W", "jdbc:x://me:W@h/db", "unix:/me:W@h/a", "dns:///me:W@h:1", "http://me:W@\u{e9}x\u{1b}ample:1/a2a", "http://m\ne:W@h/",
+        "http://me:W@h:1/a2a",
+        "HTTP://me:W@h:1/a2a",
+        "https://W@h:1/a2a",
+        "ws://me:W@h:1/a2a",
+        "wss://W:x@h:1/a2a?t=W",
+        "ftp://me:W@h:1/a2a",
+        "grpc://me:W@h:1",
+        "http:/me:W@h:1/a2a",
+        "http:///me:W@h:1/a2a",
+        "http:me:W@h:1/a2a",
+        "http:\\\\me:W@h:1\\a2a",
+        "ws:/me:W@h:1/a2a",
+        "ftp:me:W@h:1",
+        "//me:W@h:1/a2a",
+        "me:W@h:1",
+        "http://me:W/x@h:1/a2a",
+        "http://me:W#x@h:1/a2a",
+        "http://me:W?x@h:1/a2a",
+        "http://me:x/W@h:1/a2a",
+        "http://me:x#W@h:1/a2a",
+        "http://me:W@x@h:1/a2a",
+        "http://me:W%40@h:1/a2a",
+        " http://me:W@h:1/a2a ",
+        "http ://me:W@h:1/",
+        "http://me:W@[::1/a2a",
+        "http://me:W@h:99999/a2a",
+        "http://h:1/a2a?k=W",
+        "http://h:1/a2a#W",
+        "http://h:1/a2a;k=v?W",
+        "/a2a?k=W",
+        "a2a?k=W",
+        "http://h:1/http://me:W@i/a2a",
+        "http://h:1/a2a&token=W",
+        "jdbc:x://me:W@h/db",
+        "unix:/me:W@h/a",
+        "dns:///me:W@h:1",
+        "http://me:W@\u{e9}x\u{1b}ample:1/a2a",
+        "http://m\ne:W@h/",
     ];
     shapes.iter().map(|shape| shape.replace('W', &garden.word(&format!("{place} {shape}")))).collect()
 }
@@ -325,7 +397,18 @@ fn parties(garden: &mut Garden, lines: &mut Vec<String>) {
             lines.push(line.to_string());
         }
     }
-    for name in ["host", "x-forwarded-for", "x-forwarded-host", "forwarded", "a2a-version", "a2a-extensions", "user-agent", "referer", "origin", ":authority"] {
+    for name in [
+        "host",
+        "x-forwarded-for",
+        "x-forwarded-host",
+        "forwarded",
+        "a2a-version",
+        "a2a-extensions",
+        "user-agent",
+        "referer",
+        "origin",
+        ":authority",
+    ] {
         for word in [format!("me:{}@h:1", garden.word(name)), format!("Bearer {}", garden.word(name))] {
             let mut line = call("POST", "/a2a", &get_task(), &task());
             header(&mut line["request"], name, &word);
@@ -343,12 +426,30 @@ fn parties(garden: &mut Garden, lines: &mut Vec<String>) {
 fn registrations(garden: &mut Garden, lines: &mut Vec<String>) {
     let mut config = |config: Value| {
         let params = json!({"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}, "configuration": {"pushNotificationConfig": config, "taskPushNotificationConfig": config}});
-        lines.push(call("POST", "http://h:1/a2a", &json!({"jsonrpc": "2.0", "id": "1", "method": "SendMessage", "params": params}), &task()).to_string());
+        lines.push(
+            call(
+                "POST",
+                "http://h:1/a2a",
+                &json!({"jsonrpc": "2.0", "id": "1", "method": "SendMessage", "params": params}),
+                &task(),
+            )
+            .to_string(),
+        );
         let set = json!({"jsonrpc": "2.0", "id": "1", "method": "tasks/pushNotificationConfig/set", "params": {"taskId": "t-1", "pushNotificationConfig": config}});
-        lines.push(call("POST", "http://h:1/a2a", &set, &json!({"jsonrpc": "2.0", "id": "1", "result": {"taskId": "t-1", "pushNotificationConfig": config}})).to_string());
+        lines.push(
+            call(
+                "POST",
+                "http://h:1/a2a",
+                &set,
+                &json!({"jsonrpc": "2.0", "id": "1", "result": {"taskId": "t-1", "pushNotificationConfig": config}}),
+            )
+            .to_string(),
+        );
     };
     for url in spellings(garden, "webhook url") {
-        config(json!({"url": url, "token": garden.word("push token"), "authentication": {"schemes": ["Bearer"], "credentials": garden.word("push credentials")}}));
+        config(
+            json!({"url": url, "token": garden.word("push token"), "authentication": {"schemes": ["Bearer"], "credentials": garden.word("push credentials")}}),
+        );
     }
     for (place, scheme) in [
         ("scheme with token", format!("Bearer {}", garden.word("scheme with token"))),
@@ -356,7 +457,9 @@ fn registrations(garden: &mut Garden, lines: &mut Vec<String>) {
         ("scheme quoted", format!("Bearer:{}", garden.word("scheme quoted"))),
         ("scheme jwt", garden.jwt("scheme jwt")),
     ] {
-        config(json!({"url": "http://r/hook", "authentication": {"scheme": scheme, "credentials": garden.word(place)}}));
+        config(
+            json!({"url": "http://r/hook", "authentication": {"scheme": scheme, "credentials": garden.word(place)}}),
+        );
         config(json!({"url": "http://r/hook", "authentication": {"schemes": [scheme, "Basic"]}}));
     }
 }
@@ -372,7 +475,8 @@ fn refusals(garden: &mut Garden, lines: &mut Vec<String>) {
         json!({"type": format!("https://e/?x={}", garden.word("problem type")), "title": garden.word("problem title"), "detail": garden.word("problem detail"), "instance": garden.word("problem instance")}),
     ];
     for error in errors {
-        let mut line = call("POST", "http://h:1/a2a", &get_task(), &json!({"jsonrpc": "2.0", "id": "1", "error": error}));
+        let mut line =
+            call("POST", "http://h:1/a2a", &get_task(), &json!({"jsonrpc": "2.0", "id": "1", "error": error}));
         lines.push(line.to_string());
         line["response"]["status"] = json!(403);
         line["response"]["body"]["text"] = json!(error.to_string());
@@ -386,25 +490,65 @@ fn refusals(garden: &mut Garden, lines: &mut Vec<String>) {
     header(&mut grpc["response"], "grpc-message", &format!("bad%20{}", garden.word("grpc-message")));
     header(&mut grpc["response"], "grpc-status-details-bin", &garden.word("grpc details"));
     lines.push(grpc.to_string());
-    for state in [format!("failed because {}", garden.word("state with text")), format!("\"{}\"", garden.word("state quoted"))] {
+    for state in [
+        format!("failed because {}", garden.word("state with text")),
+        format!("\"{} at last\"", garden.word("state quoted")),
+    ] {
         let mut answer = task();
         answer["result"]["status"]["state"] = json!(state);
         answer["result"]["status"]["message"] = json!(garden.word("status message as text"));
         lines.push(call("POST", "http://h:1/a2a", &get_task(), &answer).to_string());
     }
     let method = format!("say hello to {}", garden.word("method with text"));
-    lines.push(call("POST", "http://h:1/a2a", &json!({"jsonrpc": "2.0", "id": "1", "method": method, "params": {"message": {"parts": [{"text": "x"}]}}}), &task()).to_string());
+    lines.push(
+        call(
+            "POST",
+            "http://h:1/a2a",
+            &json!({"jsonrpc": "2.0", "id": "1", "method": method, "params": {"message": {"parts": [{"text": "x"}]}}}),
+            &task(),
+        )
+        .to_string(),
+    );
 }
 
 fn events(garden: &mut Garden, lines: &mut Vec<String>) {
     for event in ["a2a.task.state", "a2a.push.delivery", "a2a.artifact.pruned", "a2a.policy.changed", "a2a.something"] {
-        for key in ["a2a.agent.url", "url.full", "a2a.push.url", "a2a.client", "a2a.observer.name", "service.name", "server.address", "client.address", "a2a.agent.card.url", "upstream_host", "endpoint", "network.peer.address"] {
+        for key in [
+            "a2a.agent.url",
+            "url.full",
+            "a2a.push.url",
+            "a2a.client",
+            "a2a.observer.name",
+            "service.name",
+            "server.address",
+            "client.address",
+            "a2a.agent.card.url",
+            "upstream_host",
+            "endpoint",
+            "network.peer.address",
+        ] {
             let spelt = spellings(garden, &format!("{event} {key}"));
             for url in spelt.iter().take(14) {
                 lines.push(json!({"event": event, "time": 1_796_019_334, "a2a.task.id": "t-1", "a2a.task.state": "failed", "a2a.artifact.id": "a", "a2a.skill.id": "s", "service.name": "svc", key: url}).to_string());
             }
         }
-        for key in ["a2a.reason", "a2a.task.reason", "a2a.push.scheme", "a2a.push.signature", "a2a.push.token", "a2a.change", "a2a.status.message", "body", "severity", "exception.message", "error.type", "error", "a2a.task.state", "a2a.error.reason", "a2a.response.outcome"] {
+        for key in [
+            "a2a.reason",
+            "a2a.task.reason",
+            "a2a.push.scheme",
+            "a2a.push.signature",
+            "a2a.push.token",
+            "a2a.change",
+            "a2a.status.message",
+            "body",
+            "severity",
+            "exception.message",
+            "error.type",
+            "error",
+            "a2a.task.state",
+            "a2a.error.reason",
+            "a2a.response.outcome",
+        ] {
             let text = format!("Bearer {} because", garden.word(&format!("{event} {key}")));
             lines.push(json!({"event": event, "time": 1_796_019_334, "a2a.task.id": "t-1", "a2a.task.state": "failed", "service.name": "svc", key: text}).to_string());
         }
@@ -413,10 +557,16 @@ fn events(garden: &mut Garden, lines: &mut Vec<String>) {
 
 fn sentences(garden: &mut Garden, lines: &mut Vec<String>) {
     let texts = [
-        ("a2a.client", "Successfully fetched agent card data from http://me:W@h:1/.well-known/agent-card.json?k=W: {'name': 'x', 'description': 'W', 'url': 'http://me:W@h:1/', 'capabilities': {}, 'skills': [], 'version': '1', 'W': 'W'}"),
+        (
+            "a2a.client",
+            "Successfully fetched agent card data from http://me:W@h:1/.well-known/agent-card.json?k=W: {'name': 'x', 'description': 'W', 'url': 'http://me:W@h:1/', 'capabilities': {}, 'skills': [], 'version': '1', 'W': 'W'}",
+        ),
         ("a2a.client", "Failed to fetch agent card from http://me:W@h:1/card?k=W: W"),
         ("a2a.server.tasks", "Push-notification sent for task_id=t-1 to URL: http://me:W@h:1/hook?k=W"),
-        ("a2a.server.tasks", "Error sending push-notification for task_id=t-1 to URL: http://me:W@h:1/hook?k=W. Error: W"),
+        (
+            "a2a.server.tasks",
+            "Error sending push-notification for task_id=t-1 to URL: http://me:W@h:1/hook?k=W. Error: W",
+        ),
         ("x", "Push notification sent for task_id=t-1 to URL: https://me:W@h/hook?k=W"),
         ("x", "Error sending push notification for task_id=t-1 to URL: https://me:W@h/hook?k=W. W"),
         ("a2a.server", "Request Error (ID: 1): Code=-32602, Message='W', Data=W"),
@@ -446,7 +596,9 @@ fn shapes(garden: &mut Garden, lines: &mut Vec<String>) {
     lines.push(format!("password={}", word("text")));
     lines.push(format!("data: {}", word("SSE data")));
     lines.push(format!("event: {}\ndata: {{\"{}\": 1}}\n", word("SSE name"), word("SSE key")));
-    lines.push(json!({"startedDateTime": word("time"), "request": {"method": "GET", "url": ""}, "response": null}).to_string());
+    lines.push(
+        json!({"startedDateTime": word("time"), "request": {"method": "GET", "url": ""}, "response": null}).to_string(),
+    );
     lines.push(json!({"startedDateTime": "2026-11-30T06:15:34Z", "trace_id": word("trace id"), "request": {"method": word("HTTP method"), "url": "http://h:1/a2a", "headers": [["traceparent", word("traceparent")], ["content-encoding", word("coding")]], "body": {"base64": "AAAA"}}, "response": {"status": word("status"), "body": {"base64": word("base64")}}}).to_string());
     lines.push(json!({"resourceSpans": [{"scopeSpans": [{"spans": [{"traceId": word("span trace id"), "spanId": word("span id"), "name": word("span name"), "kind": word("span kind"), "startTimeUnixNano": word("span start"), "attributes": {word("attribute map"): 1}}]}]}]}).to_string());
 }

@@ -117,7 +117,8 @@ fn broken_promises(facts: &Facts) -> String {
         writer.write(&batch).unwrap();
         writer.finish().unwrap();
         let bytes = writer.into_inner();
-        let rows: Vec<Map<String, Value>> = serde_json::from_slice(if bytes.is_empty() { b"[]" } else { &bytes }).unwrap();
+        let rows: Vec<Map<String, Value>> =
+            serde_json::from_slice(if bytes.is_empty() { b"[]" } else { &bytes }).unwrap();
         for row in &rows {
             of_row(table, row, &mut broken);
         }
@@ -151,11 +152,32 @@ fn of_row(table: &str, row: &Map<String, Value>, broken: &mut String) {
         (("exchanges", "dialect"), &["", "0.1", "0.3", "1.0"]),
         (
             ("exchanges", "outcome"),
-            &["", "ok", "transport", "rate-limited", "capability", "auth", "not-found", "version", "invalid", "agent-error"],
+            &[
+                "",
+                "ok",
+                "transport",
+                "rate-limited",
+                "capability",
+                "auth",
+                "not-found",
+                "version",
+                "invalid",
+                "agent-error",
+            ],
         ),
         (
             ("task_events", "state"),
-            &["submitted", "working", "input-required", "auth-required", "completed", "failed", "canceled", "rejected", "unknown"],
+            &[
+                "submitted",
+                "working",
+                "input-required",
+                "auth-required",
+                "completed",
+                "failed",
+                "canceled",
+                "rejected",
+                "unknown",
+            ],
         ),
         (("task_events", "origin"), &["reply", "stream", "push", "poll", "local", "log", "span"]),
         (("artifact_parts", "part_kind"), &["", "text", "raw", "url", "data"]),

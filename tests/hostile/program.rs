@@ -147,7 +147,8 @@ impl Run {
     /// Asserts what was rejected: reason, count, and where the first is.
     pub fn assert_rejects(&self, expected: &[(&str, u64, &str)]) {
         let rejects = self.rejects();
-        let rejects: Vec<_> = rejects.iter().map(|(reason, count, at)| (reason.as_str(), *count, at.as_str())).collect();
+        let rejects: Vec<_> =
+            rejects.iter().map(|(reason, count, at)| (reason.as_str(), *count, at.as_str())).collect();
         assert_eq!(rejects, expected);
     }
 }

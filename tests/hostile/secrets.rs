@@ -6,8 +6,8 @@ use std::path::Path;
 use datafusion::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use serde_json::Value;
 
-use super::carriers::{self, Garden};
 use super::captures;
+use super::carriers::{self, Garden};
 use super::program::{Run, analyze};
 
 /// Lines of a capture that are planted.
@@ -18,7 +18,10 @@ fn planted(garden: &mut Garden, into: &Path) {
     for run in fs::read_dir(captures()).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir()) {
         for file in fs::read_dir(&run).unwrap().map(|entry| entry.unwrap().path()) {
             let name = file.file_name().unwrap().to_string_lossy().into_owned();
-            if !(name.ends_with("ndjson") || name.ends_with("jsonl") || name.ends_with("har")) || name.contains("steps") || name.contains("sample") {
+            if !(name.ends_with("ndjson") || name.ends_with("jsonl") || name.ends_with("har"))
+                || name.contains("steps")
+                || name.contains("sample")
+            {
                 continue;
             }
             let text = fs::read_to_string(&file).unwrap();
@@ -68,9 +71,7 @@ fn assert_silent(garden: &Garden, what: &str, text: &str) {
 
 fn assert_nothing_comes_out(garden: &Garden, captures: &Path) {
     let export = tempfile::tempdir().unwrap();
-    let run = |args: &[&str]| -> Run {
-        analyze().args(args).arg("--export").arg(export.path()).arg(captures).run()
-    };
+    let run = |args: &[&str]| -> Run { analyze().args(args).arg("--export").arg(export.path()).arg(captures).run() };
     let traced = || analyze().args(["-q", "--rule=unknown_skill"]).arg(captures).env("RUST_LOG", "trace").run();
     // All rules at the level of a user's `-vv`; what the crates below say of plans and batches, at one rule.
     let json = run(&["--format=json", "-vv"]);
@@ -81,7 +82,8 @@ fn assert_nothing_comes_out(garden: &Garden, captures: &Path) {
     assert!(leaks.is_empty(), "{} leaks into tables\n{}", leaks.len(), leaks[..leaks.len().min(shown)].join("\n"));
     assert_silent(garden, "json", &String::from_utf8_lossy(&json.stdout));
     assert_silent(garden, "log", &json.stderr);
-    let table = run(&["-vv", "--log-format=json", "--rule", "unknown_skill,mode_mismatch,unauthorized_storm,split_brain"]);
+    let table =
+        run(&["-vv", "--log-format=json", "--rule", "unknown_skill,mode_mismatch,unauthorized_storm,split_brain"]);
     assert_silent(garden, "page", &String::from_utf8_lossy(&table.stdout));
     assert_silent(garden, "log as JSON", &table.stderr);
     assert_silent(garden, "log of all crates", &traced().stderr);
@@ -102,7 +104,14 @@ fn nothing_crafted_to_leak_comes_out() {
     assert_nothing_comes_out(&garden, folder.path());
     // A reject shows its first place only, so each line has a run of its own where it is refused.
     for line in carriers::crafted(&mut garden).iter().rev().take(12) {
-        let run = analyze().arg("-vv").feed({ let line = line.clone(); move |stdin| std::io::Write::write_all(stdin, line.as_bytes()) }).env("RUST_LOG", "trace").run();
+        let run = analyze()
+            .arg("-vv")
+            .feed({
+                let line = line.clone();
+                move |stdin| std::io::Write::write_all(stdin, line.as_bytes())
+            })
+            .env("RUST_LOG", "trace")
+            .run();
         assert_silent(&garden, "diagnosis", &(String::from_utf8_lossy(&run.stdout).into_owned() + &run.stderr));
     }
 }

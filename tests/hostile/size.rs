@@ -132,7 +132,8 @@ fn long_lines_of_many_parts_are_refused() {
         let run = long_line(open, of, close, 80_000_000);
         assert_bounded(what, &run, RECORD);
         let rejects = run.rejects();
-        let reasons: Vec<_> = rejects.iter().map(|(reason, count, at)| (reason.as_str(), *count, at.as_str())).collect();
+        let reasons: Vec<_> =
+            rejects.iter().map(|(reason, count, at)| (reason.as_str(), *count, at.as_str())).collect();
         assert!(reasons == [("too-large", 1, "-:1")] || reasons == [("too-deep", 1, "-:1")], "{what}: {rejects:?}");
     }
     // A list is no record, and neither are its elements: each is refused for itself.
@@ -191,7 +192,9 @@ fn a_card_of_ten_thousand_skills_is_read() {
 fn a_stream_of_a_hundred_thousand_events_is_read() {
     let event = |n: usize| {
         let state = if n == 99_999 { "TASK_STATE_COMPLETED" } else { "TASK_STATE_WORKING" };
-        format!("data: {{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{{\"statusUpdate\":{{\"taskId\":\"t\",\"contextId\":\"c\",\"status\":{{\"state\":\"{state}\"}}}}}}}}\r\n\r\n")
+        format!(
+            "data: {{\"jsonrpc\":\"2.0\",\"id\":\"1\",\"result\":{{\"statusUpdate\":{{\"taskId\":\"t\",\"contextId\":\"c\",\"status\":{{\"state\":\"{state}\"}}}}}}}}\r\n\r\n"
+        )
     };
     let body: String = (0..100_000).map(event).collect();
     let request = json!({"jsonrpc": "2.0", "id": "1", "method": "SendStreamingMessage", "params": {"message": {"messageId": "m", "role": "ROLE_USER", "parts": [{"text": "x"}]}}});
