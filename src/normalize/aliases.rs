@@ -12,6 +12,7 @@ mod sentence;
 use regex::Regex;
 use serde_json::Value;
 
+use super::protocol::state;
 use super::{credential, host};
 use crate::decode::record::Attributes;
 
@@ -391,6 +392,8 @@ fn kept(key: Key, text: String) -> Option<String> {
         | Key::PeerAddress
         | Key::ServerAddress
         | Key::Service => Some(host::name_without_secrets(&text)).filter(|name| !name.is_empty()),
+        Key::Operation => Some(credential::one_word(&text)),
+        Key::TaskState | Key::EventState if state::canonical(&text) == "unknown" => Some(credential::one_word(&text)),
         Key::ProtocolVersion => Some(credential::version_word(&text)),
         Key::TraceId => is_hex(32).then(|| text.to_ascii_lowercase()),
         Key::SpanId => is_hex(16).then(|| text.to_ascii_lowercase()),

@@ -490,9 +490,10 @@ fn refusals(garden: &mut Garden, lines: &mut Vec<String>) {
     header(&mut grpc["response"], "grpc-message", &format!("bad%20{}", garden.word("grpc-message")));
     header(&mut grpc["response"], "grpc-status-details-bin", &garden.word("grpc details"));
     lines.push(grpc.to_string());
-    for state in
-        [format!("failed because {}", garden.word("state with text")), format!("\"{}\"", garden.word("state quoted"))]
-    {
+    for state in [
+        format!("failed because {}", garden.word("state with text")),
+        format!("\"{} at last\"", garden.word("state quoted")),
+    ] {
         let mut answer = task();
         answer["result"]["status"]["state"] = json!(state);
         answer["result"]["status"]["message"] = json!(garden.word("status message as text"));
