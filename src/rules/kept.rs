@@ -26,7 +26,7 @@ use super::columns::Schemas;
 use super::corpus::Corpus;
 use super::evaluate::{self, Engine, EngineError, Step};
 use super::params::Params;
-use super::plan::{self, QueryError};
+use super::plan::{self, QueryError, Ran};
 use super::query::Query;
 use super::reach::{self, Reading};
 use super::stack::{self, Threads};
@@ -227,7 +227,7 @@ impl KeptPlans {
     pub(crate) async fn run(
         &self,
         jobs: Vec<(usize, Vec<RecordBatch>)>,
-    ) -> BTreeMap<usize, Result<RecordBatch, String>> {
+    ) -> BTreeMap<usize, Result<Ran, String>> {
         let mut running = JoinSet::new();
         let mut positions = BTreeMap::new();
         let mut results = BTreeMap::new();
@@ -259,7 +259,7 @@ impl KeptPlans {
 }
 
 impl Plan {
-    async fn run(&self, inputs: Vec<RecordBatch>, memory: usize) -> Result<RecordBatch, QueryError> {
+    async fn run(&self, inputs: Vec<RecordBatch>, memory: usize) -> Result<Ran, QueryError> {
         for (slot, rows) in self.slots.iter().zip(inputs) {
             slot.put(Some(rows));
         }
