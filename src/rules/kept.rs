@@ -224,10 +224,7 @@ impl KeptPlans {
     }
 
     /// Runs queries that do not read each other, each by its position and with the rows of its inputs.
-    pub(crate) async fn run(
-        &self,
-        jobs: Vec<(usize, Vec<RecordBatch>)>,
-    ) -> BTreeMap<usize, Result<Ran, String>> {
+    pub(crate) async fn run(&self, jobs: Vec<(usize, Vec<RecordBatch>)>) -> BTreeMap<usize, Result<Ran, String>> {
         let mut running = JoinSet::new();
         let mut positions = BTreeMap::new();
         let mut results = BTreeMap::new();

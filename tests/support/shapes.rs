@@ -180,7 +180,8 @@ fn calls_of_one_client(calls: usize) -> Vec<u8> {
                 let params =
                     json!({"message": {"messageId": id, "role": "ROLE_USER", "parts": [{"text": "the same words"}]}});
                 let request = json!({"jsonrpc": "2.0", "id": rpc, "method": "SendMessage", "params": params});
-                let left = Taped { request: Some(request), client_left: true, ..Taped::new(at, CALLERS[0], "POST", &url) };
+                let left =
+                    Taped { request: Some(request), client_left: true, ..Taped::new(at, CALLERS[0], "POST", &url) };
                 tape.write(Taped { status: 504, ..left });
             }
             2 => {
@@ -211,8 +212,11 @@ fn events_of_one_stream(events: usize) -> Vec<u8> {
     let event = |result: Value| format!("data: {}\n\n", json!({"jsonrpc": "2.0", "id": rpc, "result": result}));
     let mut body = event(json!({"task": agent.task((&id, &context), START, "working", None)}));
     for nth in 0..events {
-        let artifact = json!({"artifactId": "art-1", "parts": [{"text": nth.to_string(), "mediaType": "text/markdown"}]});
-        body += &event(json!({"artifactUpdate": {"taskId": id, "contextId": context, "artifact": artifact, "append": nth > 0, "lastChunk": nth % 50 == 49}}));
+        let artifact =
+            json!({"artifactId": "art-1", "parts": [{"text": nth.to_string(), "mediaType": "text/markdown"}]});
+        body += &event(
+            json!({"artifactUpdate": {"taskId": id, "contextId": context, "artifact": artifact, "append": nth > 0, "lastChunk": nth % 50 == 49}}),
+        );
         if nth % 10 == 9 {
             let status = json!({"state": if nth % 20 == 9 { "TASK_STATE_WORKING" } else { "TASK_STATE_SUBMITTED" }, "timestamp": rfc3339(after(nth, SECOND))});
             body += &event(json!({"statusUpdate": {"taskId": id, "contextId": context, "status": status}}));
