@@ -32,6 +32,8 @@ pub struct Tick {
     pub runs: usize,
     /// Rows that they were given.
     pub rows: usize,
+    /// Rows that their operators looked at.
+    pub work: usize,
     /// Rules whose findings changed.
     pub rules: BTreeSet<String>,
     /// What failed; its findings are those of the last time it did not.
@@ -102,7 +104,11 @@ impl Keyed {
             tick.runs += jobs.len();
             tick.rows += jobs.iter().flat_map(|(_, inputs)| inputs).map(RecordBatch::num_rows).sum::<usize>();
             for (position, result) in self.plans.run(jobs).await {
-                match result.and_then(|rows| self.replace(position, &rows)) {
+                let rows = result.map(|ran| {
+                    tick.work += ran.work;
+                    ran.rows
+                });
+                match rows.and_then(|rows| self.replace(position, &rows)) {
                     Ok(change) => changes.extend(change.map(|change| (self.steps[position].table, change))),
                     Err(message) => drop(failed.insert(position, message)),
                 }
