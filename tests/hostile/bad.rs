@@ -379,7 +379,7 @@ fn a_file_without_permission_is_a_reject() {
     use std::os::unix::fs::PermissionsExt;
     let folder = folder(&[("good.ndjson", good()), ("closed.ndjson", good())]);
     let closed = folder.path().join("closed.ndjson");
-    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o000)).unwrap();
     if std::fs::File::open(&closed).is_ok() {
         return; // Nothing is closed to root.
     }

@@ -213,11 +213,10 @@ fn more_parts(message: &mut Map<String, Value>, garden: &mut Garden, place: &str
     if let Some(list) = message["parts"].as_array_mut() {
         list.extend(parts);
     }
-    message
-        .entry("metadata")
-        .or_insert_with(|| json!({}))
-        .as_object_mut()
-        .map(|old| old.extend(metadata.as_object().unwrap().clone()));
+    let own = message.entry("metadata").or_insert_with(|| json!({}));
+    if let (Some(own), Value::Object(more)) = (own.as_object_mut(), metadata) {
+        own.extend(more);
+    }
 }
 
 /// Attributes under which instrumentation puts secrets and content.
