@@ -4,8 +4,11 @@
 //! sender who sends it again would add nothing: it is kept until the disk takes it, and meanwhile nothing else is read.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Instant as Stopwatch;
 
+use super::parts::INTAKE;
+use crate::api::Readiness;
 use crate::instant::Instant;
 use crate::normalize::open::{Piece, PieceId, Settled, Taken};
 use crate::publish::prometheus::Service;
@@ -15,6 +18,7 @@ use crate::tables::{Common, Facts};
 /// The store, and what it has still to take.
 pub(super) struct Saving {
     store: Store,
+    readiness: Arc<Readiness>,
     unsaved: Vec<Unsaved>,
     /// Facts without a time that are stored: every look at a card gives them again.
     timeless: HashSet<String>,
@@ -38,9 +42,10 @@ const LATE: i64 = HOUR / 12;
 
 impl Saving {
     /// A store, and what of its facts has no time.
-    pub(super) fn new(store: Store, stored: &Facts) -> Self {
+    pub(super) fn new(store: Store, stored: &Facts, readiness: Arc<Readiness>) -> Self {
         let timeless = stored.commons().filter(|common| is_timeless(common));
-        Self { timeless: timeless.map(|common| common.fact_id.clone()).collect(), store, unsaved: Vec::new() }
+        let timeless = timeless.map(|common| common.fact_id.clone()).collect();
+        Self { store, readiness, unsaved: Vec::new(), timeless }
     }
 
     /// Whether nothing waits for the disk, after another try.
@@ -76,15 +81,27 @@ impl Saving {
             Ok(()) => {
                 self.unsaved.clear();
                 service.wal_synced(watch.elapsed());
+                self.readiness.ready(INTAKE);
                 true
             }
             Err(error) => {
                 self.store.discard();
                 service.wal_failed();
                 tracing::error!(error = &error as &dyn std::error::Error, "nothing can be stored");
+                // The reason alone: health is for anybody, and paths are not.
+                let reason = anyhow::Error::new(error).root_cause().to_string();
+                self.readiness.not_ready(INTAKE, format!("nothing can be stored: {reason}"));
                 false
             }
         }
+    }
+
+    /// The facts of some tasks; without those that cannot be read, as the log tells.
+    pub(super) fn load_tasks(&self, tasks: HashSet<String>) -> Facts {
+        self.store.load_tasks(tasks, Instant(i64::MIN)..Instant(i64::MAX)).unwrap_or_else(|error| {
+            tracing::error!(error = &error as &dyn std::error::Error, "facts that are needed again cannot be read");
+            Facts::default()
+        })
     }
 
     fn commit(&mut self, now: Instant) -> Result<(), StoreError> {

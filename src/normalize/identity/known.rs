@@ -93,6 +93,11 @@ impl Known {
         self.slots.len()
     }
 
+    /// Whether a fact is known.
+    pub fn contains(&self, fact_id: &str) -> bool {
+        self.slots.contains_key(&self.web.keys.some(fact_id))
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.slots.is_empty()
