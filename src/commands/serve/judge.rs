@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::board::Board;
 use super::intake::News;
-use super::parts::{JUDGE, counted};
+use super::parts::{JUDGE, counted, nanos};
 use super::reload::Reloading;
 use super::{clock, state};
 use crate::api::{Readiness, Reload, Snapshot};
@@ -33,6 +33,8 @@ use crate::telemetry::Instruments;
 
 /// News that are judged together.
 const MOST_NEWS: usize = 64;
+/// How often what is too old leaves memory.
+const FORGET_EVERY: Duration = Duration::from_secs(5);
 /// Facts whose arrival is remembered, for the delay from arrival to finding.
 const MOST_ARRIVALS: usize = 200_000;
 
@@ -49,6 +51,8 @@ pub(super) struct Judge {
     pub(super) measures: Measures,
     pub(super) snapshot: Arc<ArcSwap<Snapshot>>,
     pub(super) retention: Retention,
+    /// When it was looked last what is too old.
+    pub(super) forgot: Stopwatch,
     pub(super) tracker: Tracker,
     pub(super) coverage: Coverage,
     pub(super) arrivals: Arrivals,
@@ -101,7 +105,8 @@ impl Judge {
             together.push(next);
         }
         let span = tracing::info_span!("tick", news = together.len());
-        let delta = self.learn(together);
+        let mut delta = self.learn(together);
+        delta.then(self.forget(clock()));
         self.judge_or_log(&delta).await;
         let now = clock();
         drop(span);
@@ -124,6 +129,16 @@ impl Judge {
             self.instruments.facts.add(new, &[]);
         }
         delta
+    }
+
+    /// What changes by that which is too old leaving memory.
+    fn forget(&mut self, now: Instant) -> FactsDelta {
+        if self.forgot.elapsed() < FORGET_EVERY {
+            return FactsDelta::default();
+        }
+        self.forgot = Stopwatch::now();
+        let before = |kept| Instant(now.0.saturating_sub(nanos(kept)));
+        self.known.evict(before(self.retention.memory), before(self.retention.cards)).delta
     }
 
     /// Puts other rules in the place of these, if they are good.

@@ -244,6 +244,7 @@ fn judge(
         instruments: Instruments::new(),
         most_agents,
         retention: config.serve.retention.clone(),
+        forgot: Stopwatch::now(),
         state: state_file,
     })
 }
@@ -317,6 +318,7 @@ fn listen_settings_of(serve: &ServeSettings, token: Option<String>) -> anyhow::R
     })
 }
 
-fn nanos(duration: Duration) -> i64 {
+/// A duration as an [`Instant`] counts it.
+pub(super) fn nanos(duration: Duration) -> i64 {
     i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
 }
