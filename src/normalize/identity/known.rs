@@ -240,6 +240,29 @@ mod tests {
     }
 
     #[test]
+    fn what_a_body_lists_stays_as_long_as_a_look_that_saw_it() {
+        let mut known = Known::default();
+        let mut facts = Facts::default();
+        for (at, body) in [(1, "a"), (2, "b"), (3, "a"), (4, "c")] {
+            look(at, body, &mut facts);
+        }
+        // As the normaliser gives them: the same with every look at the body, and of no time.
+        facts.card_skills.iter_mut().for_each(|row| {
+            row.common.observed_at = Instant::default();
+            row.common.record_id.clear();
+            row.common.fact_id = format!("skill of {}", row.own.body_sha256);
+        });
+        known.add(facts);
+        let mut listed = |before: i64| -> BTreeSet<String> {
+            known.evict(Instant(before), Instant(before));
+            known.facts().card_skills.into_iter().map(|row| row.own.body_sha256).collect()
+        };
+        assert_eq!(listed(1), ["a", "b", "c"].map(str::to_owned).into());
+        assert_eq!(listed(3), ["a", "c"].map(str::to_owned).into());
+        assert_eq!(listed(100), ["c".to_owned()].into());
+    }
+
+    #[test]
     fn a_task_leaves_as_a_whole_and_is_asked_for_once_when_a_late_fact_comes() {
         let mut known = Known::default();
         let of_task = |at: i64, task: &str| {
