@@ -1,5 +1,6 @@
 //! The facts of real captures through the store, and the program over what it wrote.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::path::Path;
 use std::process::Command;

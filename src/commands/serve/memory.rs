@@ -113,7 +113,8 @@ impl Memory {
     /// What leaves now, if it is time to look.
     pub(super) fn evict(&mut self, now: Instant) -> Option<FactsDelta> {
         let is_full = self.known.len() > self.retention.memory_facts;
-        let is_due = self.evicted.is_none_or(|last| last.elapsed() >= EVICT_EVERY);
+        let every = EVICT_EVERY.min(self.retention.memory / 4);
+        let is_due = self.evicted.is_none_or(|last| last.elapsed() >= every);
         if !is_due && !is_full {
             return None;
         }
