@@ -109,7 +109,7 @@ impl Service {
                 observers: config.observers.clone(),
             },
             normalizer,
-            saving: Saving::new(store, &known_facts),
+            saving: Saving::new(store, &known_facts, serve.lake_every),
             judge: news,
             service: exporter.service().clone(),
             instruments: Instruments::new(),

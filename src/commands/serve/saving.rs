@@ -4,8 +4,9 @@
 //! sender who sends it again would add nothing: it is kept until the disk takes it, and meanwhile nothing else is read.
 
 use std::collections::HashSet;
-use std::time::Instant as Stopwatch;
+use std::time::{Duration, Instant as Stopwatch};
 
+use super::parts::nanos;
 use crate::instant::Instant;
 use crate::normalize::open::{Piece, PieceId, Settled, Taken};
 use crate::publish::prometheus::Service;
@@ -18,6 +19,8 @@ pub(super) struct Saving {
     unsaved: Vec<Unsaved>,
     /// Facts without a time that are stored: every look at a card gives them again.
     timeless: HashSet<String>,
+    /// How long a period is that is closed at once, nanoseconds.
+    every: i64,
 }
 
 #[derive(Default)]
@@ -31,16 +34,15 @@ fn is_timeless(common: &Common) -> bool {
     common.observed_at == Instant::default()
 }
 
-/// An hour, nanoseconds.
-const HOUR: i64 = 3_600_000_000_000;
-/// How long after its end an hour is closed: what is late for it goes to a file of its own.
-const LATE: i64 = HOUR / 12;
+/// Share of a period after whose end it is closed: what is late for it goes to a file of its own.
+const LATE: i64 = 12;
 
 impl Saving {
     /// A store, and what of its facts has no time.
-    pub(super) fn new(store: Store, stored: &Facts) -> Self {
+    pub(super) fn new(store: Store, stored: &Facts, every: Duration) -> Self {
         let timeless = stored.commons().filter(|common| is_timeless(common));
-        Self { timeless: timeless.map(|common| common.fact_id.clone()).collect(), store, unsaved: Vec::new() }
+        let timeless = timeless.map(|common| common.fact_id.clone()).collect();
+        Self { timeless, store, unsaved: Vec::new(), every: nanos(every).max(1) }
     }
 
     /// Whether nothing waits for the disk, after another try.
@@ -106,12 +108,12 @@ impl Saving {
         self.store.commit(now)
     }
 
-    /// Closes hours that are over, removes what is too old, and counts what there is.
+    /// Closes periods that are over, removes what is too old, and counts what there is.
     pub(super) fn tidy(&mut self, now: Instant, service: &Service) {
-        let until = Instant((now.0.saturating_sub(LATE)).div_euclid(HOUR) * HOUR);
+        let until = Instant(now.0.saturating_sub(self.every / LATE).div_euclid(self.every) * self.every);
         match self.store.close(until, now) {
             Ok(closed) if closed.segments > 0 => {
-                tracing::info!(segments = closed.segments, rows = closed.rows, "hours are in the lake");
+                tracing::info!(segments = closed.segments, rows = closed.rows, "facts moved into the lake");
                 service.lake_written(now);
             }
             Ok(_) => {}
