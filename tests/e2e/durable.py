@@ -1,5 +1,6 @@
 """The service is killed again and again while four senders send: what it acknowledged is there, once."""
 
+import base64
 import json
 import random
 import threading
@@ -14,8 +15,6 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 from stack import Failure, Serve, say, wait
 
 SPANS = 20
-# Hours that are over are in the lake when the service has ended, where `query` reads them.
-AGO_NS = 3 * 3600 * 10**9
 RETRYABLE = {grpc.StatusCode.UNAVAILABLE, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.CANCELLED}
 
 
@@ -45,7 +44,7 @@ def batch(sender, number):
     return {"resourceSpans": [{"resource": resource, "scopeSpans": [{"scope": {"name": "e2e"}, "spans": spans}]}]}
 
 
-BEGAN = time.time_ns() - AGO_NS
+BEGAN = time.time_ns()
 
 
 class Sender(threading.Thread):
@@ -90,7 +89,7 @@ class Sender(threading.Thread):
             raise
 
     def over_grpc(self, message):
-        message = ParseDict(hexadecimal_to_bytes(message), ExportTraceServiceRequest())
+        message = protobuf(message)
         try:
             with grpc.insecure_channel(self.serve.grpc) as channel:
                 export = channel.unary_unary(
@@ -108,20 +107,21 @@ class Sender(threading.Thread):
             raise Failure(f"refused: {error.code()} {error.details()}") from error
 
 
-def hexadecimal_to_bytes(message):
-    """Ids as protobuf's JSON has them."""
-    import base64
-
+def protobuf(message):
+    """The message, of which protobuf's own JSON has ids in base64."""
+    message = json.loads(json.dumps(message))
     for span in message["resourceSpans"][0]["scopeSpans"][0]["spans"]:
         for key in ("traceId", "spanId"):
             span[key] = base64.b64encode(bytes.fromhex(span[key])).decode()
-    return message
+    return ParseDict(message, ExportTraceServiceRequest())
 
 
 def run(context):
     """Kills, restarts, counts."""
     chance = random.Random(7)
-    serve = context.own(Serve(context.binary, context.folder("durable"), '[serve]\nsettle = "1s"\n')).wait()
+    # Facts are soon in the lake, where `query` reads them.
+    settings = '[serve]\nsettle = "1s"\nlake_every = "1s"\n'
+    serve = context.own(Serve(context.binary, context.folder("durable"), settings)).wait()
     stop = threading.Event()
     senders = [Sender(number, serve, stop) for number in range(4)]
     for sender in senders:
@@ -141,9 +141,9 @@ def run(context):
         if sender.is_alive() or sender.failed:
             raise Failure(f"sender {sender.number}: {sender.failed or 'does not end'}\n{serve.tail()}")
     wait("the service to be ready", serve.is_ready)
-    # Longer than a trace may stay open.
+    # Longer than a trace may stay open, and than facts stay in the log.
     time.sleep(5)
-    if serve.stop(120) != 0:
+    if serve.stop(300) != 0:
         raise Failure(f"serve did not end well\n{serve.tail()}")
     check(serve, senders)
     total = sum(sender.acknowledged for sender in senders)
