@@ -36,6 +36,8 @@ pub struct ServeSettings {
     pub limits: ReceiverLimits,
     /// How long what is kept.
     pub retention: Retention,
+    /// Facts move from the log to the lake, where queries see them, this often: the longer, the fewer files.
+    pub lake_every: Duration,
     /// Whom to tell of findings directly.
     pub alertmanager: Option<AlertmanagerSettings>,
     /// How a url of the findings' runbooks begins.
@@ -155,6 +157,7 @@ impl Default for ServeSettings {
             tls: None,
             limits: ReceiverLimits::default(),
             retention: Retention::default(),
+            lake_every: HOUR,
             alertmanager: None,
             runbook_base: String::new(),
         }
@@ -235,6 +238,8 @@ pub(super) struct ServeTable {
     tls: Option<TlsFiles>,
     limits: ReceiverLimits,
     retention: Retention,
+    #[serde(deserialize_with = "some_duration")]
+    lake_every: Option<Duration>,
     alertmanager: Option<AlertmanagerSettings>,
     runbook_base: Option<String>,
 }
@@ -279,6 +284,7 @@ impl ServeTable {
             tls: self.tls,
             limits: self.limits,
             retention: self.retention,
+            lake_every: self.lake_every.unwrap_or(default.lake_every),
             alertmanager,
             runbook_base: given.runbook_base.or(self.runbook_base).unwrap_or_default(),
         }

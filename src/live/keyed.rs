@@ -33,6 +33,8 @@ pub struct Tick {
     pub runs: usize,
     /// Rows that they were given.
     pub rows: usize,
+    /// Rows that their operators looked at.
+    pub work: usize,
     /// What each of those that were run took.
     pub took: Vec<(String, Duration)>,
     /// Rules whose findings changed.
@@ -104,9 +106,13 @@ impl Keyed {
             let jobs = self.due(level, &changes, &mut failed);
             tick.runs += jobs.len();
             tick.rows += jobs.iter().flat_map(|(_, inputs)| inputs).map(RecordBatch::num_rows).sum::<usize>();
-            for (position, ran) in self.plans.run(jobs).await {
-                tick.took.extend(self.plans.queries().get(position).map(|kept| (kept.name.clone(), ran.took)));
-                match ran.rows.and_then(|rows| self.replace(position, &rows)) {
+            for (position, result) in self.plans.run(jobs).await {
+                let rows = result.map(|ran| {
+                    tick.work += ran.work;
+                    tick.took.extend(self.plans.queries().get(position).map(|kept| (kept.name.clone(), ran.took)));
+                    ran.rows
+                });
+                match rows.and_then(|rows| self.replace(position, &rows)) {
                     Ok(change) => changes.extend(change.map(|change| (self.steps[position].table, change))),
                     Err(message) => drop(failed.insert(position, message)),
                 }

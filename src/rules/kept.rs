@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::SchemaRef;
@@ -26,7 +26,7 @@ use super::columns::Schemas;
 use super::corpus::Corpus;
 use super::evaluate::{self, Engine, EngineError, Step};
 use super::params::Params;
-use super::plan::{self, QueryError};
+use super::plan::{self, QueryError, Ran};
 use super::query::Query;
 use super::reach::{self, Reading};
 use super::stack::{self, Threads};
@@ -60,15 +60,6 @@ pub(crate) struct Kept {
     /// What it yields, or why it cannot be planned.
     pub(crate) schema: Result<SchemaRef, String>,
     plan: Option<Arc<Plan>>,
-}
-
-/// What a run of a query gave.
-#[derive(Debug)]
-pub(crate) struct Ran {
-    /// Its rows, or why there are none.
-    pub(crate) rows: Result<RecordBatch, String>,
-    /// How long it took, with what it waited for others that ran beside it.
-    pub(crate) took: Duration,
 }
 
 #[derive(Debug)]
@@ -232,46 +223,40 @@ impl KeptPlans {
         &self.queries
     }
 
-    /// Runs queries that do not read each other, each by its position and with the rows of its inputs; what each gave, and how
-    /// long it took.
-    pub(crate) async fn run(&self, jobs: Vec<(usize, Vec<RecordBatch>)>) -> BTreeMap<usize, Ran> {
+    /// Runs queries that do not read each other, each by its position and with the rows of its inputs.
+    pub(crate) async fn run(&self, jobs: Vec<(usize, Vec<RecordBatch>)>) -> BTreeMap<usize, Result<Ran, String>> {
         let mut running = JoinSet::new();
         let mut positions = BTreeMap::new();
         let mut results = BTreeMap::new();
         for (position, inputs) in jobs {
             let Some(plan) = self.queries.get(position).and_then(|kept| kept.plan.clone()) else {
                 let why = self.queries.get(position).and_then(|kept| kept.schema.as_ref().err().cloned());
-                results.insert(position, Ran { rows: Err(why.unwrap_or_default()), took: Duration::ZERO });
+                results.insert(position, Err(why.unwrap_or_default()));
                 continue;
             };
             let (time, memory) = (self.time, self.memory);
             let task = running.spawn_on(
                 async move {
                     let late = |_| QueryError::plain(&plan.query, format!("stopped after {} s", time.as_secs()));
-                    let watch = Instant::now();
-                    let rows = tokio::time::timeout(time, plan.run(inputs, memory)).await.map_err(late).flatten();
-                    Ran { rows: rows.map_err(|error| error.to_string()), took: watch.elapsed() }
+                    tokio::time::timeout(time, plan.run(inputs, memory)).await.map_err(late)?
                 },
                 self.threads.handle(),
             );
             positions.insert(task.id(), position);
         }
         while let Some(ended) = running.join_next_with_id().await {
-            let (id, ran) = match ended {
-                Ok(ended) => ended,
-                Err(error) => {
-                    let rows = Err("the engine panicked".to_owned());
-                    (error.id(), Ran { rows, took: Duration::ZERO })
-                }
+            let (id, result) = match ended {
+                Ok((id, result)) => (id, result.map_err(|error| error.to_string())),
+                Err(error) => (error.id(), Err("the engine panicked".to_owned())),
             };
-            results.extend(positions.remove(&id).map(|position| (position, ran)));
+            results.extend(positions.remove(&id).map(|position| (position, result)));
         }
         results
     }
 }
 
 impl Plan {
-    async fn run(&self, inputs: Vec<RecordBatch>, memory: usize) -> Result<RecordBatch, QueryError> {
+    async fn run(&self, inputs: Vec<RecordBatch>, memory: usize) -> Result<Ran, QueryError> {
         for (slot, rows) in self.slots.iter().zip(inputs) {
             slot.put(Some(rows));
         }

@@ -3,6 +3,7 @@
 //! In: parsed queries, params, tables. Out: logical plans. Refuses everything that is not a query.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use arrow::array::RecordBatch;
 use arrow::datatypes::{Field, Schema, SchemaRef};
@@ -14,6 +15,7 @@ use datafusion::execution::context::SQLOptions;
 use datafusion::execution::runtime_env::{RuntimeEnv, RuntimeEnvBuilder};
 use datafusion::logical_expr::LogicalPlan;
 use datafusion::physical_plan::coop::CooperativeExec;
+use datafusion::physical_plan::metrics::MetricValue;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{SessionConfig, SessionContext};
 use futures::StreamExt;
@@ -103,6 +105,17 @@ pub(super) async fn operators(
     Ok((optimised, yielding?.data))
 }
 
+/// What a run gave.
+#[derive(Debug)]
+pub(crate) struct Ran {
+    /// Rows of the result.
+    pub(crate) rows: RecordBatch,
+    /// Rows that the operators looked at.
+    pub(crate) work: usize,
+    /// Time from the start to the end.
+    pub(crate) took: Duration,
+}
+
 /// Runs operators, and gives their rows as one batch.
 ///
 /// # Errors
@@ -112,10 +125,11 @@ pub(super) async fn collect(
     task: Arc<TaskContext>,
     query: &Query,
     memory: usize,
-) -> Result<RecordBatch, QueryError> {
+) -> Result<Ran, QueryError> {
+    let started = Instant::now();
     let fail = |error: DataFusionError| QueryError::new(query, &error);
     let schema = read_schema(&operators.schema());
-    let mut stream = execute_stream(operators, task).map_err(fail)?;
+    let mut stream = execute_stream(Arc::clone(&operators), task).map_err(fail)?;
     let (mut batches, mut size) = (Vec::new(), 0_usize);
     while let Some(batch) = stream.next().await {
         let batch = batch.map_err(fail)?;
@@ -126,7 +140,23 @@ pub(super) async fn collect(
         let batch = RecordBatch::try_new(Arc::clone(&schema), batch.columns().to_vec());
         batches.push(batch.map_err(|error| fail(error.into()))?);
     }
-    arrow::compute::concat_batches(&schema, &batches).map_err(|error| fail(error.into()))
+    let rows = arrow::compute::concat_batches(&schema, &batches).map_err(|error| fail(error.into()))?;
+    Ok(Ran { rows, work: work(operators.as_ref()), took: started.elapsed() })
+}
+
+/// Rows that operators gave on, and pairs of rows that joins looked at, whether or not they fit.
+fn work(operators: &dyn ExecutionPlan) -> usize {
+    let own = operators.metrics().map_or(0, |metrics| {
+        let pairs = metrics.iter().map(|metric| match metric.value() {
+            MetricValue::Ratio { name, ratio_metrics } if name == "avg_fanout" => ratio_metrics.part(),
+            MetricValue::Ratio { name, ratio_metrics } if name == "selectivity" && operators.children().len() == 2 => {
+                ratio_metrics.total()
+            }
+            _ => 0,
+        });
+        metrics.output_rows().unwrap_or_default() + pairs.sum::<usize>()
+    });
+    operators.children().iter().map(|child| work(child.as_ref())).fold(own, usize::saturating_add)
 }
 
 /// Makes the rows of a table, a stored view or a rule readable under its name.

@@ -75,6 +75,7 @@ pub(super) fn read_tasks(table: &str, bytes: Vec<u8>, tasks: &Arc<HashSet<String
     guarded(|| {
         let mut facts = Facts::default();
         let mut builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes))?;
+        readable(builder.schema())?;
         let Some((_, field)) = builder.schema().column_with_name(TASK) else { return Ok(facts) };
         let is_text = *field.data_type() == DataType::Utf8View;
         let groups = row_groups(&mut builder, tasks)?;

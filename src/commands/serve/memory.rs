@@ -118,7 +118,8 @@ impl Memory {
     /// What leaves now, if it is time to look.
     pub(super) fn evict(&mut self, now: Instant) -> Option<FactsDelta> {
         let is_full = self.known.len() > self.retention.memory_facts;
-        let pause = if is_full { EVICT_FULL_EVERY } else { EVICT_EVERY };
+        let every = EVICT_EVERY.min(self.retention.memory / 4);
+        let pause = if is_full { EVICT_FULL_EVERY.min(every) } else { every };
         if self.evicted.is_some_and(|last| last.elapsed() < pause) {
             return None;
         }

@@ -170,7 +170,7 @@ impl Service {
                 observers: config.observers.clone(),
             },
             normalizer: stored.normalizer,
-            saving: Saving::new(stored.store, &stored.facts, Arc::clone(&shared.readiness)),
+            saving: Saving::new(stored.store, &stored.facts, Arc::clone(&shared.readiness), serve.lake_every),
             telling: Telling::new(news),
             service: shared.exporter.service().clone(),
             instruments: Instruments::new(),

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Instant as Stopwatch;
+use std::time::{Duration, Instant as Stopwatch};
 
 use super::parts::INTAKE;
 use crate::api::Readiness;
@@ -22,6 +22,8 @@ pub(super) struct Saving {
     unsaved: Vec<Unsaved>,
     /// Facts without a time that are stored: every look at a card gives them again.
     timeless: HashSet<String>,
+    /// How long a period is that is closed at once, nanoseconds.
+    every: i64,
 }
 
 #[derive(Default)]
@@ -35,17 +37,16 @@ fn is_timeless(common: &Common) -> bool {
     common.observed_at == Instant::default()
 }
 
-/// An hour, nanoseconds.
-const HOUR: i64 = 3_600_000_000_000;
-/// How long after its end an hour is closed: what is late for it goes to a file of its own.
-const LATE: i64 = HOUR / 12;
+/// Share of a period after whose end it is closed: what is late for it goes to a file of its own.
+const LATE: i64 = 12;
 
 impl Saving {
     /// A store, and what of its facts has no time.
-    pub(super) fn new(store: Store, stored: &Facts, readiness: Arc<Readiness>) -> Self {
+    pub(super) fn new(store: Store, stored: &Facts, readiness: Arc<Readiness>, every: Duration) -> Self {
         let timeless = stored.commons().filter(|common| is_timeless(common));
         let timeless = timeless.map(|common| common.fact_id.clone()).collect();
-        Self { store, readiness, unsaved: Vec::new(), timeless }
+        let every = i64::try_from(every.as_nanos()).unwrap_or(i64::MAX).max(1);
+        Self { store, readiness, unsaved: Vec::new(), timeless, every }
     }
 
     /// Whether nothing waits for the disk, after another try.
@@ -123,12 +124,12 @@ impl Saving {
         self.store.commit(now)
     }
 
-    /// Closes hours that are over, removes what is too old, and counts what there is.
+    /// Closes periods that are over, removes what is too old, and counts what there is.
     pub(super) fn tidy(&mut self, now: Instant, service: &Service) {
-        let until = Instant((now.0.saturating_sub(LATE)).div_euclid(HOUR) * HOUR);
+        let until = Instant(now.0.saturating_sub(self.every / LATE).div_euclid(self.every) * self.every);
         match self.store.close(until, now) {
             Ok(closed) if closed.segments > 0 => {
-                tracing::info!(segments = closed.segments, rows = closed.rows, "hours are in the lake");
+                tracing::info!(segments = closed.segments, rows = closed.rows, "facts moved into the lake");
                 service.lake_written(now);
             }
             Ok(_) => {}

@@ -233,7 +233,7 @@ mod tests {
     fn of_old_looks_the_ends_of_runs_stay_and_of_older_ones_the_last_of_all() {
         let mut known = Known::default();
         let mut facts = Facts::default();
-        for (at, body) in (0..).zip(["x", "x", "a", "a", "a", "a", "b", "b", "a", "a", "a", "a"]) {
+        for (at, body) in (1..).zip(["x", "x", "a", "a", "a", "a", "b", "b", "a", "a", "a", "a"]) {
             look(at, body, &mut facts);
         }
         let left = |known: &Known, all: &Facts, gone: &BTreeSet<String>| -> Vec<i64> {
@@ -243,12 +243,35 @@ mod tests {
             left
         };
         known.add(facts.clone());
-        let evicted = known.evict(Instant(10), Instant(2));
+        let evicted = known.evict(Instant(11), Instant(3));
         assert_eq!(evicted.looks, 5);
         let mut gone = evicted.delta.removed;
-        assert_eq!(left(&known, &facts, &gone), [2, 5, 6, 7, 8, 10, 11]);
+        assert_eq!(left(&known, &facts, &gone), [3, 6, 7, 8, 9, 11, 12]);
         gone.extend(known.evict(Instant(1000), Instant(1000)).delta.removed);
-        assert_eq!(left(&known, &facts, &gone), [11]);
+        assert_eq!(left(&known, &facts, &gone), [12]);
+    }
+
+    #[test]
+    fn what_a_body_lists_stays_as_long_as_a_look_that_saw_it() {
+        let mut known = Known::default();
+        let mut facts = Facts::default();
+        for (at, body) in [(1, "a"), (2, "b"), (3, "a"), (4, "c")] {
+            look(at, body, &mut facts);
+        }
+        // As the normaliser gives them: the same with every look at the body, and of no time.
+        facts.card_skills.iter_mut().for_each(|row| {
+            row.common.observed_at = Instant::default();
+            row.common.record_id.clear();
+            row.common.fact_id = format!("skill of {}", row.own.body_sha256);
+        });
+        known.add(facts);
+        let mut listed = |before: i64| -> BTreeSet<String> {
+            known.evict(Instant(before), Instant(before));
+            known.facts().card_skills.into_iter().map(|row| row.own.body_sha256).collect()
+        };
+        assert_eq!(listed(1), ["a", "b", "c"].map(str::to_owned).into());
+        assert_eq!(listed(3), ["a", "c"].map(str::to_owned).into());
+        assert_eq!(listed(100), ["c".to_owned()].into());
     }
 
     #[test]

@@ -2,9 +2,9 @@
 //!
 //! In: the facts of looks. Out: those that may go: of looks at the same thing by the same party, older than the retention, the ones
 //! between two that saw the same. What begins and what ends a run of equal looks stays for the longer retention of cards, and the
-//! last look of all stays, however old it is.
+//! last look of all stays, however old it is. What a body lists has no time: it stays as long as a look that saw the body.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::entry::Entry;
 use super::relation::{Key, Keys, NO_KEY, Slot};
@@ -49,8 +49,11 @@ pub(super) fn superfluous<'a>(
     keys: &Keys,
     retention: Retention,
 ) -> Vec<Slot> {
+    let mut bodies = Bodies::default();
+    let timed = facts.filter(|(slot, entry)| bodies.take(*slot, entry, keys));
+    let looks = looks(timed, keys);
     let mut groups: HashMap<Key, Vec<(Key, Look)>> = HashMap::new();
-    for look in looks(facts, keys).into_values() {
+    for look in looks.into_values() {
         let seen = match look.card {
             Some(seen) => seen,
             // Without a card, whoever saw the same things looked at the same.
@@ -70,7 +73,39 @@ pub(super) fn superfluous<'a>(
             }
         }
     }
+    bodies.unseen_without(&mut gone);
     gone
+}
+
+/// Which looks saw which body, and what the bodies list.
+#[derive(Default)]
+struct Bodies {
+    /// Body by look.
+    seen: Vec<(Slot, Key)>,
+    /// Body by what it lists.
+    listed: Vec<(Slot, Key)>,
+}
+
+impl Bodies {
+    /// Takes note of a fact; whether it has a time.
+    fn take(&mut self, slot: Slot, entry: &Entry, keys: &Keys) -> bool {
+        let is_timed = entry.fact.common().observed_at != Instant::default();
+        match &entry.fact {
+            Fact::Card(row) => self.seen.push((slot, keys.of(&[&row.own.body_sha256]))),
+            Fact::CardSkill(row) if !is_timed => self.listed.push((slot, keys.of(&[&row.own.body_sha256]))),
+            Fact::CardEndpoint(row) if !is_timed => self.listed.push((slot, keys.of(&[&row.own.body_sha256]))),
+            _ => {}
+        }
+        is_timed
+    }
+
+    /// Adds what is listed by bodies that nobody saw, without the looks that go.
+    fn unseen_without(self, gone: &mut Vec<Slot>) {
+        let going: HashSet<Slot> = gone.iter().copied().collect();
+        let seen: HashSet<Key> =
+            self.seen.iter().filter(|(slot, _)| !going.contains(slot)).map(|(_, body)| *body).collect();
+        gone.extend(self.listed.iter().filter(|(_, body)| !seen.contains(body)).map(|(slot, _)| *slot));
+    }
 }
 
 fn looks<'a>(facts: impl Iterator<Item = (Slot, &'a Entry)>, keys: &Keys) -> HashMap<Key, Look> {

@@ -38,8 +38,10 @@ fn now() -> Vec<Placed> {
         .unit("s")
         .colours(&[(10.0, "orange"), (60.0, "red")]);
     let (rejected, received) = (rate("a2a_drift_rejected_total", CHOSEN), rate("a2a_drift_received_total", CHOSEN));
+    // There is no series of what was rejected until something is.
+    let rejected = format!("(sum({rejected}) or {})", watched(CHOSEN));
     let rejected = Panel::stat("Not understood", "Share of what came in that was rejected.")
-        .query(&format!("sum({rejected}) / (sum({received}) + sum({rejected}))"), "share")
+        .query(&format!("{rejected} / (sum({received}) + {rejected})"), "share")
         .unit("percentunit")
         .without_value("nothing comes in")
         .colours(&[(0.01, "orange"), (0.05, "red")]);
