@@ -20,7 +20,7 @@ use a2a_drift::normalize::identity::{self, IdentitySettings, Known};
 use a2a_drift::normalize::open::{OpenNormalizer, Piece, PieceId, Settled, Taken};
 use a2a_drift::normalize::{Normalizer, NormalizerSettings};
 use a2a_drift::rules::{AsOf, Engine, Limits, select};
-use a2a_drift::tables::{Facts, FactsDelta};
+use a2a_drift::tables::{Common, Facts, FactsDelta};
 use support::mix::{Dice, Shelf, Stream};
 use support::{Told, judge};
 use tokio::runtime::Runtime;
@@ -279,23 +279,32 @@ impl<'a> Service<'a> {
         self.trial.apply(&evicted.delta)
     }
 
-    /// What the batch reads of the same records is what is in memory, but for what left it.
+    /// What the batch reads of the same records is what is in memory, but for what left it; who is who and which call is
+    /// which, too, while nothing left.
     fn same_facts(&self, delivered: impl Iterator<Item = Record>) -> Told<()> {
         let mut normalizer = Normalizer::new(NormalizerSettings::default());
         delivered.for_each(|record| normalizer.record(record));
-        let ids =
-            |facts: &Facts| -> BTreeSet<String> { facts.commons().map(|common| common.fact_id.clone()).collect() };
-        let batch: BTreeSet<String> = &ids(&normalizer.finish().facts) - &self.evicted;
-        let held = ids(&self.held);
-        if batch == held {
+        let mut batch = normalizer.finish().facts;
+        identity::resolve(&mut batch, &IdentitySettings::default());
+        batch.make_set();
+        batch.retain(|common| !self.evicted.contains(&common.fact_id));
+        let rows = |facts: &Facts| -> BTreeSet<String> {
+            let who = |common: &Common| format!("{} {} {}", common.agent, common.client, common.call_id);
+            let who = |common: &Common| if self.evicted.is_empty() { who(common) } else { String::new() };
+            facts.commons().map(|common| format!("{} {}", common.fact_id, who(common))).collect()
+        };
+        let (batch, known) = (rows(&batch), rows(&self.known.facts()));
+        if batch == known {
             return Ok(());
         }
-        let more = held.difference(&batch).count();
-        Err(format!("{} facts are held, {more} of them not of the batch, of {}", held.len(), batch.len()))
+        let only = |these: &BTreeSet<String>, those: &BTreeSet<String>| {
+            these.difference(those).take(5).cloned().collect::<Vec<_>>().join("\n  ")
+        };
+        Err(format!("facts differ\n service: {}\n batch: {}", only(&known, &batch), only(&batch, &known)))
     }
 }
 
-/// Which records come back at the end of a stream, when all was settled.
+/// Delivers a stream, and compares now and then.
 fn run(trial: &mut Trial, stream: &Stream, seed: u64) -> Told<()> {
     let records = records(stream);
     let mut dice = Dice::new(!seed);

@@ -20,6 +20,8 @@ pub(super) struct Saving {
     store: Store,
     readiness: Arc<Readiness>,
     unsaved: Vec<Unsaved>,
+    /// The last try failed.
+    refuses: bool,
     /// Facts without a time that are stored: every look at a card gives them again.
     timeless: HashSet<String>,
     /// How long a period is that is closed at once, nanoseconds.
@@ -46,7 +48,7 @@ impl Saving {
         let timeless = stored.commons().filter(|common| is_timeless(common));
         let timeless = timeless.map(|common| common.fact_id.clone()).collect();
         let every = i64::try_from(every.as_nanos()).unwrap_or(i64::MAX).max(1);
-        Self { store, readiness, unsaved: Vec::new(), timeless, every }
+        Self { store, readiness, unsaved: Vec::new(), refuses: false, timeless, every }
     }
 
     /// Whether nothing waits for the disk, after another try.
@@ -81,6 +83,9 @@ impl Saving {
         match self.commit(now) {
             Ok(()) => {
                 self.unsaved.clear();
+                if std::mem::take(&mut self.refuses) {
+                    tracing::warn!("what came is stored again");
+                }
                 service.wal_synced(watch.elapsed());
                 self.readiness.ready(INTAKE);
                 true
@@ -88,7 +93,10 @@ impl Saving {
             Err(error) => {
                 self.store.discard();
                 service.wal_failed();
-                tracing::error!(error = &error as &dyn std::error::Error, "nothing can be stored");
+                // Once, however many senders come again meanwhile.
+                if !std::mem::replace(&mut self.refuses, true) {
+                    tracing::error!(error = &error as &dyn std::error::Error, "nothing can be stored");
+                }
                 // The reason alone: health is for anybody, and paths are not.
                 let reason = anyhow::Error::new(error).root_cause().to_string();
                 self.readiness.not_ready(INTAKE, format!("nothing can be stored: {reason}"));

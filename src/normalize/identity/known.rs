@@ -215,6 +215,25 @@ mod tests {
         assert_eq!(known.len(), 1);
     }
 
+    #[test]
+    fn a_fact_told_anew_with_another_call_replaces_the_one_before() {
+        let mut known = Known::new(IdentitySettings::default());
+        let told = |call: &str| {
+            let mut row = call_of(1);
+            row.common.call_id = call.to_owned();
+            let mut facts = Facts::default();
+            facts.push_exchange(row);
+            facts
+        };
+        known.add(told("first"));
+        assert_eq!(known.renew(told("second")).delta.added.exchanges[0].common.call_id, "second");
+        assert_eq!((known.len(), known.facts().exchanges[0].common.call_id.as_str()), (1, "second"));
+    }
+
+    fn call_of(at: i64) -> ExchangeRow {
+        call(at, "c", "", "1")
+    }
+
     fn look(at: i64, body: &str, facts: &mut Facts) {
         let common = Common {
             observed_at: Instant(at),
