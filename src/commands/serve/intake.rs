@@ -78,13 +78,14 @@ pub(super) struct Rhythm {
     stirred: Option<Instant>,
     join: Stopwatch,
     settled: Stopwatch,
-    tidied: Stopwatch,
+    /// None at first: what was over while the program did not run is closed soon.
+    tidied: Option<Stopwatch>,
 }
 
 impl Default for Rhythm {
     fn default() -> Self {
         let now = Stopwatch::now();
-        Self { stirred: None, join: now + JOIN_EVERY, settled: now, tidied: now }
+        Self { stirred: None, join: now + JOIN_EVERY, settled: now, tidied: None }
     }
 }
 
@@ -113,8 +114,8 @@ impl Intake {
                 Some(recall) = recalls.recv() => self.bring_back(recall),
                 () = sleep_until(self.rhythm.join.into()) => self.join().await,
             }
-            if self.rhythm.tidied.elapsed() >= TIDY_EVERY {
-                self.rhythm.tidied = Stopwatch::now();
+            if self.rhythm.tidied.is_none_or(|last| last.elapsed() >= TIDY_EVERY) {
+                self.rhythm.tidied = Some(Stopwatch::now());
                 self.saving.tidy(clock(), &self.service);
             }
         }
@@ -206,6 +207,7 @@ impl Intake {
         }
         if self.rhythm.settled.elapsed() >= SETTLE_EVERY {
             self.rhythm.settled = watch;
+            self.saving.measure(&self.service);
             if self.saving.is_clear(now, &self.service) && self.is_anything_open() {
                 let before = now.0.saturating_sub(i64::try_from(self.settle.as_nanos()).unwrap_or(i64::MAX));
                 let settled = self.normalizer.settle(Instant(before));

@@ -20,7 +20,7 @@ use super::{clock, state};
 use crate::api::{Readiness, Reload, Snapshot};
 use crate::findings::active;
 use crate::findings::track::Changes;
-use crate::findings::{Finding, RuleCoverage, Tracker};
+use crate::findings::{Active, Finding, RuleCoverage, Severity, Tracker};
 use crate::instant::Instant;
 use crate::live::{Keyed, LiveError};
 use crate::measures::{self, Measures};
@@ -49,6 +49,8 @@ pub(super) struct Judge {
     pub(super) arrivals: Arrivals,
     pub(super) exporter: Arc<Exporter>,
     pub(super) alerts: Alerts,
+    /// Alertmanagers are told of findings from this severity on.
+    pub(super) told_from: Severity,
     pub(super) instruments: Instruments,
     pub(super) most_agents: usize,
     /// Where what is open is remembered.
@@ -198,7 +200,8 @@ impl Judge {
         let fleet = self.measures.snapshot();
         let open = open_tasks(&fleet);
         self.exporter.publish(look, fleet.into_families());
-        self.alerts.publish(&active);
+        let is_told = |group: &&Active| group.labels.severity >= self.told_from;
+        self.alerts.publish(&active.iter().filter(is_told).cloned().collect::<Vec<Active>>());
         self.keyed.sizes().for_each(|(table, rows)| self.exporter.service().facts(table, rows as u64));
         self.snapshot.store(Arc::new(Snapshot::new(now, firing, self.board.agents(&open))));
         let is_new = !(changes.opened.is_empty() && changes.changed.is_empty() && changes.ended.is_empty());

@@ -10,13 +10,14 @@ use tokio::sync::{mpsc, oneshot};
 use super::news::{News, Recall};
 use crate::config::Retention;
 use crate::instant::Instant;
-use crate::normalize::identity::{IdentitySettings, Known};
+use crate::normalize::identity::{Added, IdentitySettings, Known};
 use crate::tables::{Common, Facts, FactsDelta};
 
 /// Facts that are judged together, if there are as many.
 const MOST_TOGETHER: usize = 100_000;
-/// How often it is looked what leaves by age.
+/// How often it is looked what leaves by age, and where there are too many facts.
 const EVICT_EVERY: Duration = Duration::from_secs(60);
+const EVICT_FULL_EVERY: Duration = Duration::from_secs(5);
 /// Where there are too many facts, no task younger than this leaves.
 const LEAST_AGE: Duration = Duration::from_secs(60);
 
@@ -60,25 +61,27 @@ impl Memory {
     /// What the news change in who is who.
     pub(super) fn learn(&mut self, news: impl IntoIterator<Item = News>) -> Learnt {
         let mut learnt = Learnt::default();
-        let mut together = Facts::default();
+        let mut sent = Facts::default();
         for News { came, went, is_sent, .. } in news {
             learnt.came += came.len();
             if is_sent {
                 learnt.again += came.commons().filter(|common| self.is_known(common)).count();
+                sent.append(came);
+                continue;
             }
-            together.append(came);
+            self.add(std::mem::take(&mut sent), Known::add, &mut learnt.delta);
+            self.add(came, Known::renew, &mut learnt.delta);
             if !went.is_empty() {
-                self.add(std::mem::take(&mut together), &mut learnt.delta);
                 learnt.delta.then(self.known.remove(went.iter().map(String::as_str)));
             }
         }
-        self.add(together, &mut learnt.delta);
+        self.add(sent, Known::add, &mut learnt.delta);
         learnt
     }
 
-    fn add(&mut self, facts: Facts, delta: &mut FactsDelta) {
+    fn add(&mut self, facts: Facts, how: fn(&mut Known, Facts) -> Added, delta: &mut FactsDelta) {
         if !facts.is_empty() {
-            let added = self.known.add(facts);
+            let added = how(&mut self.known, facts);
             delta.then(added.delta);
             self.late.extend(added.late);
         }
@@ -107,15 +110,17 @@ impl Memory {
             facts = ask => facts,
             () = hear() => Facts::default(),
         };
-        self.learn([News { came: facts, ..News::default() }]).delta
+        let mut delta = FactsDelta::default();
+        self.add(facts, Known::add, &mut delta);
+        delta
     }
 
     /// What leaves now, if it is time to look.
     pub(super) fn evict(&mut self, now: Instant) -> Option<FactsDelta> {
         let is_full = self.known.len() > self.retention.memory_facts;
         let every = EVICT_EVERY.min(self.retention.memory / 4);
-        let is_due = self.evicted.is_none_or(|last| last.elapsed() >= every);
-        if !is_due && !is_full {
+        let pause = if is_full { EVICT_FULL_EVERY.min(every) } else { every };
+        if self.evicted.is_some_and(|last| last.elapsed() < pause) {
             return None;
         }
         self.evicted = Some(Stopwatch::now());
@@ -192,5 +197,90 @@ impl Heard {
     /// When the oldest of it arrived.
     pub(super) fn oldest(&self) -> Option<Instant> {
         self.news.iter().map(|news| news.since).min()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::{TaskEventColumns, TaskEventRow};
+
+    const HOUR: i64 = 3_600_000_000_000;
+
+    fn event(task: &str, at: i64) -> News {
+        let common =
+            Common { observed_at: Instant(at), agent_ref: "http://a.example/".to_owned(), ..Common::default() };
+        let own =
+            TaskEventColumns { task_id: task.to_owned(), state: "working".to_owned(), ..TaskEventColumns::default() };
+        let mut news = News { is_sent: true, ..News::default() };
+        news.came.push_task_event(TaskEventRow { common, own });
+        news
+    }
+
+    fn memory(memory_facts: usize) -> (Memory, mpsc::Receiver<Recall>) {
+        let (recalls, recalled) = mpsc::channel(1);
+        let retention = Retention { memory_facts, ..Retention::default() };
+        (Memory::new(IdentitySettings::default(), retention, recalls), recalled)
+    }
+
+    fn times(facts: &Facts) -> Vec<i64> {
+        facts.task_events.iter().map(|row| row.common.observed_at.0 / HOUR).collect()
+    }
+
+    #[tokio::test]
+    async fn a_task_that_left_is_asked_for_when_something_of_it_is_late_and_judged_with_all_of_it() {
+        let (mut memory, mut recalled) = memory(usize::MAX);
+        let learnt = memory.learn([event("t", HOUR), event("t", 2 * HOUR), event("t", 2 * HOUR)]);
+        assert_eq!((learnt.delta.added.len(), learnt.came, learnt.again), (2, 3, 0));
+        assert_eq!(memory.learn([event("t", 2 * HOUR)]).again, 1);
+        assert_eq!(memory.evict(Instant(100 * HOUR)).unwrap().removed.len(), 2);
+        assert!(memory.evict(Instant(100 * HOUR)).is_none(), "not again at once");
+
+        let mut delta = memory.learn([event("t", 99 * HOUR)]).delta;
+        let store = async {
+            let Recall { tasks, answer } = recalled.recv().await.unwrap();
+            assert_eq!(tasks, HashSet::from(["t".to_owned()]));
+            let mut stored = event("t", HOUR).came;
+            stored.append(event("t", 2 * HOUR).came);
+            answer.send(stored).unwrap();
+        };
+        let (brought, ()) = tokio::join!(memory.recall(async || std::future::pending().await), store);
+        delta.then(brought);
+        delta.added.make_set();
+        assert_eq!(times(&delta.added), [1, 2, 99]);
+        assert!(memory.recall(async || std::future::pending().await).await.added.is_empty(), "asked for once");
+    }
+
+    #[tokio::test]
+    async fn whoever_is_asked_is_heard_meanwhile_and_may_be_gone() {
+        let (mut memory, recalled) = memory(usize::MAX);
+        memory.are_elsewhere(&HashSet::from(["t".to_owned()]));
+        memory.learn([event("t", HOUR)]);
+        drop(recalled);
+        assert!(memory.recall(async || std::future::pending().await).await.added.is_empty());
+        let (mut memory, _recalled) = self::memory(usize::MAX);
+        memory.are_elsewhere(&HashSet::from(["t".to_owned()]));
+        memory.learn([event("t", HOUR)]);
+        let mut is_heard = false;
+        memory.recall(async || is_heard = true).await;
+        assert!(is_heard);
+    }
+
+    #[test]
+    fn of_too_many_facts_the_oldest_leave_early_and_the_youngest_never() {
+        let (mut memory, _recalled) = memory(2);
+        let now = 100 * HOUR;
+        memory.learn([
+            event("a", now - 20 * HOUR),
+            event("b", now - 10 * HOUR),
+            event("c", now - HOUR),
+            event("d", now),
+        ]);
+        memory.evict(Instant(now)).unwrap();
+        assert_eq!(times(&memory.facts()), [99, 100]);
+        let (mut memory, _recalled) = self::memory(0);
+        memory.learn([event("a", now - HOUR), event("b", now)]);
+        memory.evict(Instant(now)).unwrap();
+        assert_eq!(times(&memory.facts()), [100]);
     }
 }

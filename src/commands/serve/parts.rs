@@ -31,9 +31,9 @@ use crate::api::{self, Api, Readiness, Reload, Snapshot, Token};
 use crate::cli::Global;
 use crate::commands::setup::{engine, identities, key_map, limits, vocabulary};
 use crate::config::{Config, ServeSettings};
-use crate::findings::Tracker;
 use crate::findings::active;
 use crate::findings::track::{Counted, State};
+use crate::findings::{Severity, Tracker};
 use crate::live::Keyed;
 use crate::measures::Measures;
 use crate::publish::alertmanager::{self, Alerts};
@@ -273,11 +273,15 @@ fn judge(config: &Config, shared: &Shared, recalls: mpsc::Sender<Recall>, stored
     let tracker = Tracker::restore(&counted(engine.corpus()), remembered);
     shared.exporter.service().begin_rules(engine.corpus().rules.iter().map(|rule| rule.id.as_str()));
     let most_agents = config.serve.limits.max_agents;
+    let told_from = config.serve.alertmanager.as_ref().map_or(Severity::Info, |settings| settings.severity.into());
+    let mut open = active::group(tracker.open(), most_agents);
+    open.retain(|group| group.labels.severity >= told_from);
     let mut memory = Memory::new(identities(config), config.serve.retention.clone(), recalls);
     memory.are_elsewhere(&stored.elsewhere);
     Ok(Judge {
         coverage: Coverage::new(&engine),
-        alerts: Alerts::new(active::group(tracker.open(), most_agents)),
+        alerts: Alerts::new(open),
+        told_from,
         keyed,
         engine,
         memory,

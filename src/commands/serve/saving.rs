@@ -141,6 +141,11 @@ impl Saving {
         if let Err(error) = self.store.retain(now) {
             tracing::error!(error = &error as &dyn std::error::Error, "what is too old cannot be removed");
         }
+        self.measure(service);
+    }
+
+    /// Tells how much there is.
+    pub(super) fn measure(&self, service: &Service) {
         let sizes = self.store.sizes();
         service.wal(sizes.log_bytes, sizes.log_segments as u64);
         service.lake(sizes.lake_bytes, sizes.lake_files as u64);

@@ -67,6 +67,18 @@ impl Known {
         Added { delta: FactsDelta { added: self.changed(), ..FactsDelta::default() }, late }
     }
 
+    /// Takes facts that are told anew because their call or record is another now: they replace what is known of them, wherever
+    /// that stood.
+    pub fn renew(&mut self, facts: Facts) -> Added {
+        for common in facts.commons() {
+            let id = self.web.keys.of(&[&common.fact_id]);
+            if let Some(slot) = self.slots.remove(&id) {
+                self.drop_slot(slot);
+            }
+        }
+        self.add(facts)
+    }
+
     /// Forgets facts by `fact_id`, and tells what changed. What is not known is passed over.
     pub fn remove<'a>(&mut self, fact_ids: impl IntoIterator<Item = &'a str>) -> FactsDelta {
         let mut removed = BTreeSet::new();
