@@ -64,10 +64,10 @@ silence = "20 seconds"
 
 [serve]
 settle = "5s"
-# A finding ends at the latest when its evidence leaves memory.
-[serve.retention]
-memory = "{memory}s"
-cards = "{memory}s"
+# So that `query` can look into what a failed run leaves behind.
+lake_every = "10s"
+# Nothing is said to have ended: what was not seen again for as long is over.
+active = "{active}s"
 
 [agents]
 {agents}
@@ -84,7 +84,7 @@ class Run:
         self.ports = {name: {"front": ports.pop(), "back": ports.pop()} for name in AGENTS}
         hook = {"front": ports.pop(), "back": ports.pop()}
         agents = "\n".join(f'{name} = ["http://127.0.0.1:{at["front"]}"]' for name, at in self.ports.items())
-        settings = SETTINGS.format(agents=agents, memory=context.memory)
+        settings = SETTINGS.format(agents=agents, active=context.active)
         self.serve = context.own(Serve(context.binary, folder, settings))
         to = {"otlp_grpc": {"endpoint": self.serve.grpc, "tls": {"insecure": True}}}
         self.collector = context.own(

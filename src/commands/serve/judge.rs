@@ -51,6 +51,8 @@ pub(super) struct Judge {
     pub(super) measures: Measures,
     pub(super) snapshot: Arc<ArcSwap<Snapshot>>,
     pub(super) retention: Retention,
+    /// A finding is over when it was seen last, or came due, this long ago.
+    pub(super) active: Option<Duration>,
     /// When it was looked last what is too old.
     pub(super) forgot: Stopwatch,
     pub(super) tracker: Tracker,
@@ -191,7 +193,11 @@ impl Judge {
 
     /// Publishes what fires now.
     fn show(&mut self, now: Instant) {
-        let firing = self.keyed.findings(&AsOf::Fixed(now));
+        let mut firing = self.keyed.findings(&AsOf::Fixed(now));
+        if let Some(active) = self.active {
+            let oldest = now.0.saturating_sub(nanos(active));
+            firing.retain(|finding| finding.last_seen.max(finding.due_at).0 > oldest);
+        }
         let changes = self.tracker.look(&firing, now, |finding| self.arrivals.newest(finding));
         Self::log(&changes);
         let active = active::group(self.tracker.open(), self.most_agents);

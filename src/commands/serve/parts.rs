@@ -193,7 +193,9 @@ fn open(serve: &ServeSettings) -> anyhow::Result<(Store, crate::store::Recovered
         max_age: Some(serve.retention.disk),
         max_bytes: Some(serve.retention.disk_bytes).filter(|bytes| *bytes > 0),
     };
-    let settings = StoreSettings { log: LogSettings::default(), retention };
+    let log = LogSettings::default();
+    let log = LogSettings { segment_age: log.segment_age.min(serve.lake_every), ..log };
+    let settings = StoreSettings { log, retention };
     let opened = Store::open(&serve.data, settings);
     let (store, recovered) = opened.with_context(|| format!("cannot use {}", serve.data.display()))?;
     for damage in recovered.damage.iter().filter(|damage| !damage.is_tail) {
@@ -244,6 +246,7 @@ fn judge(
         instruments: Instruments::new(),
         most_agents,
         retention: config.serve.retention.clone(),
+        active: config.serve.active,
         forgot: Stopwatch::now(),
         state: state_file,
     })
