@@ -115,6 +115,9 @@ pub struct Analyze {
     /// Show findings as they stood at this instant, such as 2026-11-30T06:15:00Z [default: each agent's last fact]
     #[arg(long, value_name = "RFC3339", env = "A2A_DRIFT_AS_OF", hide_env_values = true, value_parser = parse_instant)]
     pub as_of: Option<Instant>,
+    /// Leave out findings that are in this result of before (`--format json` or `ndjson`)
+    #[arg(long, value_name = "FILE", env = "A2A_DRIFT_BASELINE", hide_env_values = true)]
+    pub baseline: Option<PathBuf>,
     /// Also write the fact tables as Parquet files into this folder, for other tools to query
     #[arg(long, value_name = "DIR")]
     pub export: Option<PathBuf>,

@@ -6,6 +6,8 @@
 //!  [receive] -> [decode] -> [normalize] -> [tables] -> [rules] -> [findings] -> [publish] -> stdout
 //!     bytes     records       facts        batches     rows       findings
 //!                  \-------- rejects, counted by reason --------/
+//!
+//!  sockets      as above, then [store]; facts that came or went -> [live] -> [findings], [measures] -> [publish], [api]
 //! ```
 //!
 //! A stage names only the output type of the stage on its left, and `findings`. `commands` alone wires them.

@@ -380,6 +380,8 @@ fn what_is_defined_is_exposed_and_what_is_exposed_is_defined() {
     service.ignored("s", 1);
     service.rejected("r", 1);
     service.refused("r", "full", 1);
+    service.denied("r", "malformed", 1);
+    service.connections_lost("idle", 1);
     service.begin_rules(["split_brain"]);
     service.facts("cards", 1);
     service.alerts("http://am", 1, 0, 0);

@@ -6,6 +6,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers too")]
 #![allow(unreachable_pub, missing_docs, reason = "a test")]
+#![allow(clippy::print_stdout, reason = "memory is worth knowing when a bound fails, and shown with --nocapture")]
 
 #[path = "hostile/bad.rs"]
 mod bad;

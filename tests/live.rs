@@ -1,4 +1,5 @@
-//! The evaluation by keys gives the findings of the whole batch, whatever order, batches and repetition the facts come in.
+//! The evaluation by keys gives the findings of the whole batch, whatever order, batches and repetition the facts come in, and whichever of
+//! them go and come back.
 //!
 //! Every state is held against all facts evaluated at once, and every few streams also against the batch engine, which plans
 //! each query anew and so takes most of the time: `ENGINE=1` holds all of them against it. `SEEDS=1000 cargo test --test live`
@@ -54,35 +55,62 @@ impl Trial {
         Ok(Self { engine, keyed, whole, runtime, fired, keyed_time, facts: 0, compared: 0 })
     }
 
-    /// Delivers a stream; looks at what both say after the batches for which `look` says so, and after the last.
-    fn run(&mut self, stream: &Stream, to_engine: bool, mut look: impl FnMut() -> bool) -> Told<()> {
+    /// Delivers a stream; looks at what both say after the batches for which the dice say so, and after the last. Now and then the evaluation
+    /// by keys begins anew with the facts so far, or gives up some of them and gets them again. Without dice, looks after each batch.
+    fn run(&mut self, stream: &Stream, to_engine: bool, mut dice: Option<Dice>) -> Told<()> {
         self.keyed.clear();
         let mut known = Known::new(IdentitySettings::default());
         let mut delivered: Vec<usize> = Vec::new();
         for (at, batch) in stream.batches.iter().enumerate() {
+            let after = |why| format!("after batch {} of {}: {why}", at + 1, stream.batches.len());
             delivered.extend(batch);
-            let started = Clock::now();
             let delta = known.add(stream.of_groups(batch.iter().copied())).delta;
-            let tick = self.runtime.block_on(self.keyed.apply(&delta)).map_err(|e| e.to_string())?;
-            self.keyed_time += started.elapsed();
-            if let Some(failure) = tick.failures.first() {
-                return Err(format!("{} failed: {}", failure.rule, failure.message));
-            }
+            self.apply(&delta).map_err(after)?;
+            let mut chance = |of: usize| dice.as_mut().is_none_or(|dice| dice.one_in(of));
             let is_last = at + 1 == stream.batches.len();
-            if is_last || look() {
-                let facts = stream.of_groups(delivered.iter().copied());
-                let compared = self.compare(facts, is_last && to_engine);
-                compared.map_err(|why| format!("after batch {} of {}: {why}", at + 1, stream.batches.len()))?;
+            let (looks, restarts, evicts) = (is_last || chance(3), chance(8), chance(6));
+            let facts = |delivered: &[usize]| resolved(stream.of_groups(delivered.iter().copied()));
+            if restarts {
+                self.keyed.clear();
+                self.apply(&FactsDelta { added: facts(&delivered), ..FactsDelta::default() }).map_err(after)?;
+            }
+            if evicts {
+                let mut own = dice.clone().unwrap_or(Dice::new(at as u64));
+                self.evict(facts(&delivered), &mut own).map_err(|why| after(format!("without some facts: {why}")))?;
+            }
+            if looks {
+                self.compare(facts(&delivered), is_last && to_engine).map_err(after)?;
             }
         }
         self.facts += self.keyed.len();
         Ok(())
     }
 
+    fn apply(&mut self, delta: &FactsDelta) -> Told<()> {
+        let started = Clock::now();
+        let tick = self.runtime.block_on(self.keyed.apply(delta)).map_err(|e| e.to_string())?;
+        self.keyed_time += started.elapsed();
+        match tick.failures.first() {
+            Some(failure) => Err(format!("{} failed: {}", failure.rule, failure.message)),
+            None => Ok(()),
+        }
+    }
+
+    /// Gives up some facts, looks at what is said of the others, and takes them again.
+    fn evict(&mut self, facts: Facts, dice: &mut Dice) -> Told<()> {
+        let most = 1 + dice.below(4);
+        let removed: BTreeSet<String> =
+            facts.commons().map(|common| common.fact_id.clone()).filter(|_| dice.below(5) < most).collect();
+        let (mut left, mut again) = (facts.clone(), facts);
+        left.retain(|common| !removed.contains(&common.fact_id));
+        again.retain(|common| removed.contains(&common.fact_id));
+        self.apply(&FactsDelta { added: Facts::default(), removed })?;
+        self.compare(left, false)?;
+        self.apply(&FactsDelta { added: again, ..FactsDelta::default() })
+    }
+
     /// Holds what is kept by keys against an evaluation of the same facts at once.
-    fn compare(&mut self, mut facts: Facts, to_engine: bool) -> Told<()> {
-        identity::resolve(&mut facts, &IdentitySettings::default());
-        facts.make_set();
+    fn compare(&mut self, facts: Facts, to_engine: bool) -> Told<()> {
         if facts.len() != self.keyed.len() {
             return Err(format!("{} facts are kept, of {}", self.keyed.len(), facts.len()));
         }
@@ -132,6 +160,13 @@ impl Trial {
     }
 }
 
+/// Facts as they are known when there are no others.
+fn resolved(mut facts: Facts) -> Facts {
+    identity::resolve(&mut facts, &IdentitySettings::default());
+    facts.make_set();
+    facts
+}
+
 fn same_findings(kept: &[Finding], whole: &[Finding]) -> Told<()> {
     let lines =
         |findings: &[Finding]| -> Vec<String> { findings.iter().map(|finding| format!("{finding:?}")).collect() };
@@ -175,11 +210,10 @@ fn streams_shuffled_split_and_delivered_twice_give_the_findings_of_the_whole_bat
     let first = number("FROM").unwrap_or_default();
     for seed in one.map_or(first..first + streams, |seed| seed..seed + 1) {
         let stream = shelf.stream(seed, each).unwrap();
-        let mut dice = Dice::new(!seed);
         if seed % 50 == 49 {
             println!("{} states of {} facts compared, before SEED={seed}", trial.compared, trial.facts);
         }
-        if let Err(why) = trial.run(&stream, engine || seed % TO_ENGINE == 0, || dice.one_in(3)) {
+        if let Err(why) = trial.run(&stream, engine || seed % TO_ENGINE == 0, Some(Dice::new(!seed))) {
             let least = one.map(|_| format!("\n{}", least(&mut trial, stream.clone()))).unwrap_or_default();
             println!("SEED={seed} differs");
             differences.insert(seed, format!("SEED={seed} of {:?}: {why}{least}", stream.parts));
@@ -225,7 +259,7 @@ fn least(trial: &mut Trial, mut stream: Stream) -> String {
         let mut fewer = stream.clone();
         fewer.batches[batch].remove(group);
         fewer.batches.retain(|batch| !batch.is_empty());
-        match trial.run(&fewer, false, || true) {
+        match trial.run(&fewer, false, None) {
             Err(told) => (stream, why) = (fewer, told),
             Ok(()) => at += 1,
         }

@@ -44,9 +44,9 @@ fn run(seed: u64, at: u64, fault: Fault, power: bool) -> u64 {
     let mut model = Model::new(seed);
     model.run(&disk, STEPS);
     if power {
-        disk.lose_power()
+        disk.lose_power();
     } else {
-        disk.restart()
+        disk.restart();
     }
     let (store, recovered) = open(&disk).unwrap();
     model.check(&store, &recovered);
@@ -96,8 +96,11 @@ fn a_full_disk_is_a_refusal_until_there_is_space_again() {
     assert!(every_operation(Fault::Full, true) > 20);
 }
 
-/// A log of a few commits, and after each how long its segment was.
-fn log(commits: u64) -> (BTreeMap<PathBuf, Vec<u8>>, Vec<(PathBuf, usize)>) {
+/// Files of a disk.
+type Files = BTreeMap<PathBuf, Vec<u8>>;
+
+/// A log of a few commits, and after each the segment that it is in and how long that was.
+fn log(commits: u64) -> (Files, Vec<(PathBuf, usize)>) {
     let disk = FaultyDisk::default();
     let (mut store, _) = open(&disk).unwrap();
     let mut ends = Vec::new();
@@ -111,14 +114,14 @@ fn log(commits: u64) -> (BTreeMap<PathBuf, Vec<u8>>, Vec<(PathBuf, usize)>) {
 }
 
 /// Opens damaged files; the facts are those of the commits that lie before the damage of their segment.
-fn opens_with(files: &BTreeMap<PathBuf, Vec<u8>>, expected: impl Fn(u64) -> bool, commits: u64, what: &str) -> usize {
+fn opens_with(files: &Files, expected: impl Fn(u64) -> bool, commits: u64, what: &str) -> usize {
     let disk = FaultyDisk::with(files.clone());
     let (store, recovered) = open(&disk).unwrap_or_else(|error| panic!("{what}: {error:?}"));
     let expected: BTreeSet<String> =
         (0..commits).filter(|number| expected(*number)).flat_map(|number| ids(&fact(number))).collect();
     assert_eq!(ids(&recovered.facts), expected, "{what}");
     assert_eq!(ids(&store.load(Instant(0)..Instant(i64::MAX)).unwrap()), expected, "{what}");
-    let bytes = |files: &BTreeMap<PathBuf, Vec<u8>>| files.values().map(Vec::len).sum::<usize>();
+    let bytes = |files: &Files| files.values().map(Vec::len).sum::<usize>();
     let kept = bytes(&disk.files());
     assert!(kept + 24 >= bytes(files), "{what}: all but a header is kept, aside if need be");
     drop(store);

@@ -10,11 +10,24 @@ WITH pressed AS (
     SELECT
         d.agent,
         d.task_id,
-        d.url
+        d.url,
+        min(d.observed_at) AS first_at,
+        max(d.observed_at) AS last_at
     FROM deliveries AS d
     WHERE d.task_id <> '' AND d.url <> '' AND d.failure_class = 'auth'
     GROUP BY d.agent, d.task_id, d.url
     HAVING max(d.observed_at) >= min(d.observed_at) + CAST($apart AS INTERVAL)
+),
+
+-- Looks are found by the day, so that those of all times are not held against every task.
+look_days AS (
+    SELECT
+        l.agent,
+        date_trunc('day', l.observed_at) AS day,
+        min(l.observed_at) AS first_at,
+        max(l.observed_at) AS last_at
+    FROM card_looks AS l
+    GROUP BY l.agent, date_trunc('day', l.observed_at)
 ),
 
 moments AS (
@@ -67,7 +80,9 @@ moments AS (
         l.fact_id,
         1 AS is_reset
     FROM pressed AS p
-    INNER JOIN card_looks AS l ON p.agent = l.agent
+    INNER JOIN look_days AS k ON p.agent = k.agent AND p.first_at <= k.last_at AND p.last_at >= k.first_at
+    INNER JOIN card_looks AS l
+        ON p.agent = l.agent AND k.day = date_trunc('day', l.observed_at) AND l.observed_at >= p.first_at AND l.observed_at <= p.last_at
 ),
 
 stretches AS (

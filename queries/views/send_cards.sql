@@ -1,10 +1,11 @@
--- title = "The card that a caller held, and the one it acted on, for every message sent"
--- by    = ["agent", "call_key"]
--- marks = { card_held = { on = ["client", "agent"], during = ["valid_from", "valid_to"] }, card_seen = { on = ["agent"], during = ["valid_from", "valid_to"] }, card_looks = { on = ["agent"] } }
+-- title  = "The card that a caller held, and the one it acted on, for every message sent"
+-- by     = ["agent", "call_key"]
+-- params = { block = 64 }
+-- marks  = { card_held = { on = ["client", "agent"], during = ["valid_from", "valid_to"] }, card_seen = { on = ["agent"], during = ["valid_from", "valid_to"] }, card_looks = { on = ["agent"] } }
 --
 -- `basis`: `client` (it looked itself), `anyone` (the last card that anyone saw), `none`. Held are the basic and the extended card together.
 -- A caller that names a skill which the held cards do not list evidently acts on another look: the last one, its own first, that lists it
--- (`negotiated_*`).
+-- (`negotiated_*`). Cards held are found by blocks of `block`, and looks by the hour, so that a card of many changes is not held against every message.
 
 WITH sends AS (
     SELECT
@@ -18,6 +19,30 @@ WITH sends AS (
     WHERE c.operation IN ('SendMessage', 'SendStreamingMessage')
 ),
 
+own_changes AS (
+    SELECT
+        h.client,
+        h.agent,
+        h.extended,
+        h.body_sha256,
+        h.fact_id,
+        h.valid_from,
+        h.valid_to,
+        floor((row_number() OVER (PARTITION BY h.client, h.agent ORDER BY h.valid_from, h.fact_id) - 1) / ($block * 1.0)) AS block
+    FROM card_held AS h
+),
+
+own_blocks AS (
+    SELECT
+        h.client,
+        h.agent,
+        h.block,
+        min(h.valid_from) AS first_at,
+        CASE WHEN NOT bool_or(h.valid_to IS NULL) THEN max(h.valid_to) END AS until_at
+    FROM own_changes AS h
+    GROUP BY h.client, h.agent, h.block
+),
+
 own AS (
     SELECT
         s.agent,
@@ -28,11 +53,37 @@ own AS (
         max(CASE WHEN h.extended THEN h.fact_id ELSE '' END) AS extended_fact_id,
         max(h.valid_from) AS looked_at
     FROM sends AS s
-    INNER JOIN card_held AS h
+    INNER JOIN own_blocks AS b
         ON
-            s.client = h.client AND s.agent = h.agent
+            s.client = b.client AND s.agent = b.agent
+            AND s.observed_at >= b.first_at AND (b.until_at IS NULL OR s.observed_at < b.until_at)
+    INNER JOIN own_changes AS h
+        ON
+            s.client = h.client AND s.agent = h.agent AND b.block = h.block
             AND s.observed_at >= h.valid_from AND (h.valid_to IS NULL OR s.observed_at < h.valid_to)
     GROUP BY s.agent, s.call_key
+),
+
+anyones_changes AS (
+    SELECT
+        h.agent,
+        h.extended,
+        h.body_sha256,
+        h.fact_id,
+        h.valid_from,
+        h.valid_to,
+        floor((row_number() OVER (PARTITION BY h.agent ORDER BY h.valid_from, h.fact_id) - 1) / ($block * 1.0)) AS block
+    FROM card_seen AS h
+),
+
+anyones_blocks AS (
+    SELECT
+        h.agent,
+        h.block,
+        min(h.valid_from) AS first_at,
+        CASE WHEN NOT bool_or(h.valid_to IS NULL) THEN max(h.valid_to) END AS until_at
+    FROM anyones_changes AS h
+    GROUP BY h.agent, h.block
 ),
 
 anyones AS (
@@ -45,9 +96,11 @@ anyones AS (
         max(CASE WHEN h.extended THEN h.fact_id ELSE '' END) AS extended_fact_id,
         max(h.valid_from) AS looked_at
     FROM sends AS s
-    INNER JOIN card_seen AS h
+    INNER JOIN anyones_blocks AS b
+        ON s.agent = b.agent AND s.observed_at >= b.first_at AND (b.until_at IS NULL OR s.observed_at < b.until_at)
+    INNER JOIN anyones_changes AS h
         ON
-            s.agent = h.agent
+            s.agent = h.agent AND b.block = h.block
             AND s.observed_at >= h.valid_from AND (h.valid_to IS NULL OR s.observed_at < h.valid_to)
     GROUP BY s.agent, s.call_key
 ),
@@ -92,22 +145,91 @@ listed AS (
     LEFT JOIN card_skills AS e ON h.extended_body = e.body_sha256 AND h.skill_id = e.skill_id
 ),
 
-earlier AS (
+unlisted AS (
     SELECT
         l.agent,
         l.call_key,
+        l.client,
+        l.skill_id,
+        l.observed_at
+    FROM listed AS l
+    WHERE l.skill_id <> '' AND NOT l.basic_lists AND NOT l.extended_lists
+),
+
+-- Hours in which somebody saw a card that lists a skill, and the first such look of each caller.
+hours AS (
+    SELECT
+        k.agent,
+        k.client,
+        s.skill_id,
+        k.hour,
+        min(k.first_at) AS first_at
+    FROM (
+        SELECT
+            l.agent,
+            l.client,
+            l.body_sha256,
+            date_trunc('hour', l.observed_at) AS hour,
+            min(l.observed_at) AS first_at
+        FROM card_looks AS l
+        GROUP BY l.agent, l.client, l.body_sha256, date_trunc('hour', l.observed_at)
+    ) AS k
+    INNER JOIN card_skills AS s ON k.body_sha256 = s.body_sha256
+    GROUP BY k.agent, k.client, s.skill_id, k.hour
+),
+
+-- The last day and then the last hour with a look that lists the skill: one of the caller, else one of anyone.
+last_days AS (
+    SELECT
+        u.agent,
+        u.call_key,
+        u.client,
+        u.skill_id,
+        u.observed_at,
+        coalesce(max(CASE WHEN d.client = u.client THEN d.day END), max(d.day)) AS day
+    FROM unlisted AS u
+    INNER JOIN (
+        SELECT
+            h.agent,
+            h.client,
+            h.skill_id,
+            date_trunc('day', h.hour) AS day,
+            min(h.first_at) AS first_at
+        FROM hours AS h
+        GROUP BY h.agent, h.client, h.skill_id, date_trunc('day', h.hour)
+    ) AS d ON u.agent = d.agent AND u.skill_id = d.skill_id AND u.observed_at >= d.first_at
+    GROUP BY u.agent, u.call_key, u.client, u.skill_id, u.observed_at
+),
+
+last_hours AS (
+    SELECT
+        u.agent,
+        u.call_key,
+        u.client,
+        u.skill_id,
+        u.observed_at,
+        coalesce(max(CASE WHEN h.client = u.client THEN h.hour END), max(h.hour)) AS hour
+    FROM last_days AS u
+    INNER JOIN hours AS h
+        ON u.agent = h.agent AND u.skill_id = h.skill_id AND u.day = date_trunc('day', h.hour) AND u.observed_at >= h.first_at
+    GROUP BY u.agent, u.call_key, u.client, u.skill_id, u.observed_at
+),
+
+earlier AS (
+    SELECT
+        u.agent,
+        u.call_key,
         k.body_sha256,
         k.fact_id,
-        k.observed_at,
-        CASE WHEN k.client = l.client THEN 'client' ELSE 'anyone' END AS basis,
+        CASE WHEN k.client = u.client THEN 'client' ELSE 'anyone' END AS basis,
         row_number() OVER (
-            PARTITION BY l.agent, l.call_key
-            ORDER BY CASE WHEN k.client = l.client THEN 0 ELSE 1 END, k.observed_at DESC NULLS LAST, k.fact_id
+            PARTITION BY u.agent, u.call_key
+            ORDER BY CASE WHEN k.client = u.client THEN 0 ELSE 1 END, k.observed_at DESC NULLS LAST, k.fact_id
         ) AS nth
-    FROM listed AS l
-    INNER JOIN card_looks AS k ON l.agent = k.agent AND l.observed_at >= k.observed_at
-    INNER JOIN card_skills AS s ON k.body_sha256 = s.body_sha256 AND l.skill_id = s.skill_id
-    WHERE l.skill_id <> '' AND NOT l.basic_lists AND NOT l.extended_lists
+    FROM last_hours AS u
+    INNER JOIN card_looks AS k
+        ON u.agent = k.agent AND u.hour = date_trunc('hour', k.observed_at) AND u.observed_at >= k.observed_at
+    INNER JOIN card_skills AS s ON k.body_sha256 = s.body_sha256 AND u.skill_id = s.skill_id
 )
 
 SELECT

@@ -4,12 +4,21 @@
 --
 -- One constant age is the mark of a watchdog: the verdict says how long the caller waits, not how the task went.
 
+WITH ages AS (
+    SELECT
+        v.agent,
+        v.age_s,
+        count(*) AS tasks
+    FROM split_verdicts AS v
+    GROUP BY v.agent, v.age_s
+)
+
 SELECT
-    v.agent,
-    v.age_s,
-    count(DISTINCT o.task_id) AS tasks
-FROM split_verdicts AS v
-INNER JOIN split_verdicts AS o ON v.agent = o.agent AND o.age_s >= v.age_s - $jitter_s AND o.age_s <= v.age_s + $jitter_s
-WHERE v.age_s >= $shortest_s
-GROUP BY v.agent, v.age_s
-HAVING count(DISTINCT o.task_id) >= $tasks
+    a.agent,
+    a.age_s,
+    CAST(sum(o.tasks) AS BIGINT) AS tasks
+FROM ages AS a
+INNER JOIN ages AS o ON a.agent = o.agent AND o.age_s >= a.age_s - $jitter_s AND o.age_s <= a.age_s + $jitter_s
+WHERE a.age_s >= $shortest_s
+GROUP BY a.agent, a.age_s
+HAVING sum(o.tasks) >= $tasks

@@ -3,7 +3,11 @@
 //! In: paths and settings. Out: the report on standard output; a diagnosis on standard error when there is no verdict.
 //! Every stage of a run is called from here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use anyhow::Context;
+use serde_json::Value;
 
 use super::intake::{Account, Gathering};
 use super::kept::Peeked;
@@ -13,7 +17,8 @@ use super::{Outcome, configure, page_width, print, say};
 use crate::cli::{Analyze, Global};
 use crate::config::{Config, Format, Overrides};
 use crate::decode;
-use crate::findings::{Report, Unjudged};
+use crate::findings::{Accepted, Report, Unjudged};
+use crate::instant::Instant;
 use crate::normalize::{Normalizer, identity};
 use crate::publish::table::Detail;
 use crate::publish::{clean, diagnosis, json, junit, markdown, sarif, table};
@@ -36,6 +41,8 @@ pub(super) fn run(args: Analyze, global: &Global) -> anyhow::Result<Outcome> {
     };
     let config = configure(global, given)?;
     let engine = engine(&config)?;
+    let accepted =
+        Accepted { baseline: baseline(args.baseline.as_deref())?, suppressions: config.suppressions.clone() };
     let inputs = receive::inputs(&args.paths)?;
 
     // Log lines and a moving line would overwrite each other.
@@ -45,7 +52,7 @@ pub(super) fn run(args: Analyze, global: &Global) -> anyhow::Result<Outcome> {
         rules::export(&facts.batches()?, folder)?;
     }
     progress.doing(format!("judging {} facts", facts.len()));
-    let report = judge(&facts, account, &engine, &config)?;
+    let report = judge(&facts, account, &engine, &config, &accepted)?;
     drop(progress);
 
     publish(&report, &config, engine.corpus(), detail(global))?;
@@ -92,7 +99,13 @@ pub(super) fn gather(inputs: &[Input], config: &Config, progress: &Progress) -> 
 }
 
 /// Evaluates the rules that are wanted.
-fn judge(facts: &Facts, account: Account, engine: &Engine, config: &Config) -> anyhow::Result<Report> {
+fn judge(
+    facts: &Facts,
+    account: Account,
+    engine: &Engine,
+    config: &Config,
+    accepted: &Accepted,
+) -> anyhow::Result<Report> {
     let wanted = |rule: &str| config.rules.is_empty() || config.rules.iter().any(|id| id == rule);
     let batches = facts.batches()?;
     let mut coverage = rules::coverage(engine.corpus(), &batches);
@@ -103,11 +116,40 @@ fn judge(facts: &Facts, account: Account, engine: &Engine, config: &Config) -> a
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tracing::info!(facts = facts.len(), rules = coverage.len(), "judging");
     let evaluation = runtime.block_on(engine.evaluate(batches))?;
-    let findings = rules::select(evaluation.findings, &as_of);
+    let mut findings = rules::select(evaluation.findings, &as_of);
+    // A suppression ends on a day of the calendar of who reads the verdict, not of the capture.
+    let now = Instant(chrono::Utc::now().timestamp_nanos_opt().unwrap_or_default());
+    for over in accepted.expired(now) {
+        say(&format!("a suppression is over since {}: {}\n", over.expires.to_rfc3339(), over.reason));
+    }
+    let accepted = accepted.take_from(&mut findings, now);
     // A view that failed blinds rules that read it, so every failure counts.
     let failures = evaluation.failures;
     let intake = account.close(facts.len());
-    Ok(Report { coverage, failures, intake, as_of: config.as_of, ..Report::new(findings, &evaluation.generations) })
+    Ok(Report {
+        coverage,
+        failures,
+        intake,
+        accepted,
+        as_of: config.as_of,
+        ..Report::new(findings, &evaluation.generations)
+    })
+}
+
+/// Ids of the findings of a result of before.
+fn baseline(path: Option<&Path>) -> anyhow::Result<BTreeSet<String>> {
+    let Some(path) = path else { return Ok(BTreeSet::new()) };
+    let read = || -> anyhow::Result<BTreeSet<String>> {
+        let text = std::fs::read_to_string(path)?;
+        let values = serde_json::Deserializer::from_str(&text).into_iter::<Value>().collect::<Result<Vec<_>, _>>()?;
+        let findings = values.iter().flat_map(|value| match value.get("findings").and_then(Value::as_array) {
+            Some(findings) => findings.iter().collect(),
+            None => vec![value],
+        });
+        let ids = findings.map(|finding| finding.get("id").and_then(Value::as_str).map(str::to_owned));
+        ids.collect::<Option<_>>().context("not a result of `a2a-drift analyze --format json` or `ndjson`")
+    };
+    read().with_context(|| path.display().to_string())
 }
 
 /// Prints the report. Where nothing was judged there is none: the diagnosis says why.

@@ -4,6 +4,7 @@
 //! an unknown key or an impossible value is an error that names file, line and column.
 
 mod serve;
+mod suppress;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,11 +13,12 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use serde::Deserialize;
 
-use crate::findings::Severity;
+use crate::findings::{Severity, Suppression};
 use crate::instant::Instant;
 
 use serve::ServeTable;
 pub use serve::{AlertmanagerSettings, Listen, ReceiverLimits, Retention, ServeOverrides, ServeSettings, TlsFiles};
+use suppress::SuppressTable;
 
 /// Form of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Deserialize)]
@@ -90,6 +92,8 @@ pub struct Config {
     pub vocabulary: Vocabulary,
     /// Values for rules' parameters, by rule and parameter.
     pub params: BTreeMap<String, BTreeMap<String, toml::Value>>,
+    /// Findings that are accepted for now.
+    pub suppressions: Vec<Suppression>,
     /// Bounds on what one input may ask for.
     pub limits: LimitSettings,
     /// The service.
@@ -188,6 +192,7 @@ struct File {
     exchange_keys: BTreeMap<String, Vec<String>>,
     vocabulary: Vocabulary,
     params: BTreeMap<String, BTreeMap<String, toml::Value>>,
+    suppress: Vec<SuppressTable>,
     limits: LimitSettings,
     serve: ServeTable,
 }
@@ -229,6 +234,14 @@ pub enum ConfigError {
         /// Another.
         second: String,
     },
+    /// A suppression that accepts everything, or says no reason.
+    #[error("{}: {message}", path.display())]
+    Suppression {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        message: &'static str,
+    },
     /// A glob that is none.
     #[error("{}: observers: \"{glob}\" is no glob: {message}", path.display())]
     Glob {
@@ -251,6 +264,9 @@ impl Config {
             Some(path) => File::read(path)?,
             None => File::default(),
         };
+        let wrong = |message| ConfigError::Suppression { path: path.unwrap_or(Path::new("")).to_owned(), message };
+        let suppressions =
+            file.suppress.into_iter().map(|table| table.read().map_err(wrong)).collect::<Result<_, _>>()?;
         Ok(Self {
             format: given.format.or(file.format).unwrap_or_default(),
             fail_on: given.fail_on.or(file.fail_on).unwrap_or_default(),
@@ -263,6 +279,7 @@ impl Config {
             exchange_keys: file.exchange_keys,
             vocabulary: file.vocabulary,
             params: file.params,
+            suppressions,
             limits: file.limits,
             serve: file.serve.merge(given.serve),
         })

@@ -75,7 +75,8 @@ pub(super) fn hex_id<const DIGITS: usize>(text: &str) -> Option<String> {
 /// An absolute url where the parts allow it. Without a known scheme it is taken as http: no rule tells the two apart by
 /// a request's url alone.
 pub(super) fn absolute_url(url: &str, scheme: &str, host: &str) -> String {
-    if url.contains("://") || host.is_empty() {
+    // Several words are no host.
+    if url.contains("://") || host.is_empty() || host.contains(char::is_whitespace) {
         return url.to_owned();
     }
     let scheme = if scheme.is_empty() { "http" } else { scheme };

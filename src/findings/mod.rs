@@ -2,6 +2,7 @@
 //!
 //! In: rows judged by `rules`. Out: what `publish` renders. Reads no table and no clock.
 
+mod accepted;
 pub mod active;
 mod finding;
 pub mod incident;
@@ -10,6 +11,7 @@ mod report;
 pub(crate) mod samples;
 pub mod track;
 
+pub use accepted::{Accepted, AcceptedCount, Suppression};
 pub use active::Active;
 pub use finding::{Confidence, Evidence, Finding, Generation, RuleCoverage, Severity};
 pub use incident::Incident;

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::incident::{self, Incident, clients_of, tasks_of};
-use super::{Finding, Generation, RuleCoverage, Severity};
+use super::{AcceptedCount, Finding, Generation, RuleCoverage, Severity};
 use crate::instant::Instant;
 
 /// The result of one run.
@@ -21,6 +21,8 @@ pub struct Report {
     pub failures: Vec<RuleFailure>,
     /// What was read.
     pub intake: Intake,
+    /// Findings that were left out because somebody accepted them.
+    pub accepted: AcceptedCount,
     /// The instant as of which findings are shown; none for each agent's last fact.
     pub as_of: Option<Instant>,
 }

@@ -4,6 +4,7 @@
 //! again.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::time::Duration;
 
 use arrow::array::{BooleanArray, RecordBatch, StringViewArray};
 use arrow::compute::filter_record_batch;
@@ -32,6 +33,10 @@ pub struct Tick {
     pub runs: usize,
     /// Rows that they were given.
     pub rows: usize,
+    /// Rows that their operators looked at.
+    pub work: usize,
+    /// What each of those that were run took.
+    pub took: Vec<(String, Duration)>,
     /// Rules whose findings changed.
     pub rules: BTreeSet<String>,
     /// What failed; its findings are those of the last time it did not.
@@ -102,7 +107,12 @@ impl Keyed {
             tick.runs += jobs.len();
             tick.rows += jobs.iter().flat_map(|(_, inputs)| inputs).map(RecordBatch::num_rows).sum::<usize>();
             for (position, result) in self.plans.run(jobs).await {
-                match result.and_then(|rows| self.replace(position, &rows)) {
+                let rows = result.map(|ran| {
+                    tick.work += ran.work;
+                    tick.took.extend(self.plans.queries().get(position).map(|kept| (kept.name.clone(), ran.took)));
+                    ran.rows
+                });
+                match rows.and_then(|rows| self.replace(position, &rows)) {
                     Ok(change) => changes.extend(change.map(|change| (self.steps[position].table, change))),
                     Err(message) => drop(failed.insert(position, message)),
                 }
@@ -149,9 +159,14 @@ impl Keyed {
         Ok(self.rows(rules::GENERATIONS)?.map(|rows| rules::read_generations(&rows)).unwrap_or_default())
     }
 
+    /// Number of facts of each table.
+    pub fn sizes(&self) -> impl Iterator<Item = (&'static str, usize)> {
+        self.facts.iter().filter_map(|facts| Some((facts.name, self.tables.get(facts.table)?.len())))
+    }
+
     /// Number of facts.
     pub fn len(&self) -> usize {
-        self.facts.iter().filter_map(|facts| self.tables.get(facts.table)).map(Table::len).sum()
+        self.sizes().map(|(_, rows)| rows).sum()
     }
 
     /// Whether there are no facts.

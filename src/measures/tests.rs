@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Measures, Snapshot, Value};
+use super::snapshot::Value;
+use super::{Measures, Snapshot};
 use crate::instant::Instant;
 use crate::tables::{
     CardColumns, CardRow, Common, ExchangeColumns, ExchangeRow, Fact, Facts, FactsDelta, PushDeliveryColumns,

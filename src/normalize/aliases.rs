@@ -12,7 +12,6 @@ mod sentence;
 use regex::Regex;
 use serde_json::Value;
 
-use super::{credential, host};
 use crate::decode::record::Attributes;
 
 pub use key::Key;
@@ -187,7 +186,7 @@ impl Aliases {
 
     /// The first value of a key as text; never empty.
     pub fn text(&self, key: Key, carrier: &Carrier<'_>) -> Option<String> {
-        self.find(key, carrier, |value| kept(key, text_of(value)?))
+        self.find(key, carrier, |value| key.kept(text_of(value)?))
     }
 
     /// The first value of a key as a number.
@@ -378,24 +377,6 @@ fn lookup<'a>(pairs: &'a [(String, String)], name: &str) -> Option<&'a str> {
 /// `a2a.utils.errors.TaskNotFoundError` -> `TaskNotFoundError`; `crate::Error` -> `Error`.
 fn last_segment(dotted: &str) -> &str {
     dotted.rsplit(['.', ':', '/']).next().unwrap_or(dotted)
-}
-
-/// What may be kept of the text of a key: names of parties without passwords, ids that are some.
-fn kept(key: Key, text: String) -> Option<String> {
-    let is_hex = |digits: usize| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    match key {
-        Key::AgentName
-        | Key::Client
-        | Key::ClientAddress
-        | Key::ObserverName
-        | Key::PeerAddress
-        | Key::ServerAddress
-        | Key::Service => Some(host::name_without_secrets(&text)).filter(|name| !name.is_empty()),
-        Key::ProtocolVersion => Some(credential::version_word(&text)),
-        Key::TraceId => is_hex(32).then(|| text.to_ascii_lowercase()),
-        Key::SpanId => is_hex(16).then(|| text.to_ascii_lowercase()),
-        _ => Some(text),
-    }
 }
 
 #[cfg(test)]

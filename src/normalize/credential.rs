@@ -99,6 +99,11 @@ pub(crate) fn version_word(given: &str) -> String {
     if is_version { given.to_owned() } else { hash_word(given) }
 }
 
+/// A name of one word as it is; of a sentence only a hash is kept.
+pub(crate) fn one_word(given: &str) -> String {
+    if given.trim().contains(char::is_whitespace) { hash_word(given) } else { given.to_owned() }
+}
+
 fn hash_word(word: &str) -> String {
     format!("other-{}", hex::encode(&Sha256::digest(word.as_bytes())[..4]))
 }

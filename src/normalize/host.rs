@@ -45,7 +45,8 @@ fn parts(url: &str) -> Parts<'_> {
 }
 
 fn without_query(url: &str) -> &str {
-    &url[..url.find(['?', '#']).unwrap_or(url.len())]
+    // A query without its mark begins at the next one.
+    &url[..url.find(['?', '#', '&']).unwrap_or(url.len())]
 }
 
 fn authority_and_path(rest: &str) -> (&str, &str) {
@@ -63,8 +64,10 @@ fn is_password(authority: &str) -> bool {
     port.is_some_and(|port| !port.contains(':') && !port.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// A path without passwords: urls stand in paths of proxies, and behind a scheme whose slashes are not two.
+/// A path without passwords and parameters: urls stand in paths of proxies, and behind a scheme whose slashes are not two.
 pub(super) fn path_without_secrets(path: &str) -> Cow<'_, str> {
+    let end = path.find('&').unwrap_or(path.len());
+    let path = &path[..end];
     let secret = |segment: &str| segment.split_once('@').is_some_and(|(user, _)| user.contains(':'));
     if !path.split(SLASHES).any(secret) {
         return Cow::Borrowed(path);

@@ -3,8 +3,6 @@
 //! In: a url or path with the `Host` header, a peer's address. Out: an absolute url without user, query and fragment,
 //! its path and query, a host without port. Never resolves a name, and never keeps a query in a reference.
 
-use std::borrow::Cow;
-
 use percent_encoding::percent_decode_str;
 use url::Url;
 
@@ -27,6 +25,7 @@ impl Place {
         if let Some(place) = Self::absolute(url) {
             return place;
         }
+        let host = host.filter(|host| !host.contains(char::is_whitespace));
         let without_fragment = url.split('#').next().unwrap_or_default();
         let (target, query) = without_fragment.split_once('?').unwrap_or((without_fragment, ""));
         let target = &host::without_secrets(target);
@@ -49,7 +48,8 @@ impl Place {
         // Refused only for urls that cannot have them, and then there are none.
         let _ = url.set_username("");
         let _ = url.set_password(None);
-        if let Cow::Owned(path) = host::path_without_secrets(url.path()) {
+        let path = host::path_without_secrets(url.path()).into_owned();
+        if path != url.path() {
             url.set_path(&path);
         }
         Some(Self { path: url.path().to_owned(), url: url.into(), query })

@@ -10,7 +10,7 @@ use anstyle::{AnsiColor, Color, Style};
 
 use self::finding::{full, in_brief};
 use super::words::{clean, count, counts, date_time, day, first_few, folder_of_all, place, short_hash};
-use crate::findings::{Finding, Incident, Report, Severity, Verdict};
+use crate::findings::{AcceptedCount, Finding, Incident, Report, Severity, Verdict};
 use crate::page::Page;
 
 /// How much to show.
@@ -112,7 +112,10 @@ fn basis(report: &Report, view: View<'_>) -> String {
     let judging = report.coverage.len() - report.blind().count();
     let rules = count(report.coverage.len(), "rule");
     let as_of = report.as_of.map_or_else(|| "each agent's last fact".to_owned(), date_time);
-    format!("{records} from {sources}{below}; {judging} of {rules} could judge; as of {as_of}")
+    let AcceptedCount { baseline, suppressed } = report.accepted;
+    let accepted = counts(&[(baseline, "baseline finding"), (suppressed, "suppressed finding")]);
+    let accepted = if accepted.is_empty() { accepted } else { format!("; not shown: {accepted}") };
+    format!("{records} from {sources}{below}; {judging} of {rules} could judge; as of {as_of}{accepted}")
 }
 
 fn show_incident(page: &mut Page, report: &Report, incident: &Incident, view: View<'_>) {

@@ -38,6 +38,9 @@ pub struct Mark {
     lines: u64,
     /// Length and hash of the beginning: another beginning is another file, in the place of the old.
     head: (u64, u32),
+    /// The same of the end of what was taken in: a document is written anew in its place when something is added to it.
+    #[serde(default)]
+    tail: (u64, u32),
 }
 
 /// What was added to a file.
@@ -171,7 +174,7 @@ impl Follower {
                 return;
             }
         };
-        let fresh = Mark { identity, path: path.to_owned(), offset: 0, lines: 0, head: (0, 0) };
+        let fresh = Mark { identity, path: path.to_owned(), offset: 0, lines: 0, head: (0, 0), tail: (0, 0) };
         let mark = self.remembered.remove(&identity).map_or(fresh, |mark| Mark { path: path.to_owned(), ..mark });
         self.files.insert(identity, Followed { file, mark, size: 0, handed_out: false, kind: Kind::Unknown });
     }
@@ -184,7 +187,7 @@ impl Followed {
         let rests = std::mem::replace(&mut self.size, size) == size;
         if size < self.mark.offset || !self.is_same_beginning()? {
             tracing::info!(path = %self.mark.path.display(), "a followed file began anew");
-            self.mark = Mark { offset: 0, lines: 0, head: (0, 0), ..self.mark.clone() };
+            self.restart();
             self.kind = Kind::Unknown;
         }
         if size == self.mark.offset {
@@ -196,7 +199,12 @@ impl Followed {
         match self.kind {
             Kind::Packed => Ok(None),
             Kind::Document if !rests => Ok(None),
-            Kind::Document => self.piece(size, max_line.max(size)),
+            Kind::Document => {
+                if !self.is_same_end()? {
+                    self.restart();
+                }
+                self.piece(size, max_line.max(size))
+            }
             Kind::Unknown | Kind::Lines => self.piece(PIECE, max_line),
         }
     }
@@ -226,6 +234,7 @@ impl Followed {
             offset: self.mark.offset + bytes.len() as u64,
             lines: self.mark.lines + bytes.iter().filter(|byte| **byte == b'\n').count() as u64,
             head: self.head(HEAD as u64)?,
+            tail: tail(&bytes),
             ..self.mark.clone()
         };
         Ok(Some(Grown { path: self.mark.path.clone(), bytes, lines_before: self.mark.lines, mark }))
@@ -235,6 +244,20 @@ impl Followed {
     fn is_same_beginning(&mut self) -> io::Result<bool> {
         let (length, _) = self.mark.head;
         Ok(length == 0 || self.head(length)? == self.mark.head)
+    }
+
+    /// Whether what was taken in still ends as it did.
+    fn is_same_end(&mut self) -> io::Result<bool> {
+        let (length, _) = self.mark.tail;
+        let mut bytes = Vec::with_capacity(HEAD);
+        self.file.seek(SeekFrom::Start(self.mark.offset.saturating_sub(length)))?;
+        (&self.file).take(length).read_to_end(&mut bytes)?;
+        Ok(tail(&bytes) == self.mark.tail)
+    }
+
+    /// Begins with the first byte again.
+    fn restart(&mut self) {
+        self.mark = Mark { offset: 0, lines: 0, head: (0, 0), tail: (0, 0), ..self.mark.clone() };
     }
 
     /// Length and hash of the first bytes.
@@ -260,6 +283,12 @@ impl Followed {
         let opens = first.starts_with(b"{") || first.starts_with(b"[");
         Ok(if opens && !is_json(first) { Kind::Document } else { Kind::Lines })
     }
+}
+
+/// Length and hash of the last bytes.
+fn tail(bytes: &[u8]) -> (u64, u32) {
+    let end = bytes.get(bytes.len().saturating_sub(HEAD)..).unwrap_or_default();
+    if end.is_empty() { (0, 0) } else { (end.len() as u64, crc32fast::hash(end)) }
 }
 
 #[cfg(test)]
@@ -379,6 +408,23 @@ mod tests {
         log.add("a.har", "  }\n}");
         assert_eq!(taken(&mut follower), []);
         assert_eq!(taken(&mut follower), [(0, "{\n  \"log\": {\n  }\n}".to_owned())]);
+    }
+
+    #[test]
+    fn a_document_that_is_written_anew_with_more_in_it_is_handed_out_whole_again_and_one_beside_it_alone() {
+        let log = Log::new();
+        let first = "{\n  \"entries\": [\n    1\n  ]\n}\n";
+        log.add("a.har", first);
+        let mut follower = log.follower(vec![]);
+        taken(&mut follower);
+        assert_eq!(taken(&mut follower), [(0, first.to_owned())]);
+        let more = first.replace("1\n", "1, 2\n");
+        fs::write(log.path("a.har"), &more).unwrap();
+        taken(&mut follower);
+        assert_eq!(taken(&mut follower), [(0, more)]);
+        log.add("a.har", "{\n}\n");
+        taken(&mut follower);
+        assert_eq!(taken(&mut follower), [(5, "{\n}\n".to_owned())]);
     }
 
     #[test]

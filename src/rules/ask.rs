@@ -100,7 +100,7 @@ impl Engine {
                     return plan::add_inline(&ctx, &view.name, logical).map_err(failed);
                 }
                 let (_, operators) = plan::operators(&ctx, &logical).await.map_err(failed)?;
-                let rows = plan::collect(operators, ctx.task_ctx(), &view.query, self.limits.memory).await?;
+                let rows = plan::collect(operators, ctx.task_ctx(), &view.query, self.limits.memory).await?.rows;
                 plan::add_table(&ctx, &view.name, rows.schema(), vec![rows]).map_err(failed)
             };
             let failed = |error: QueryError| AskError::View { name: view.name.clone(), message: error.message };
@@ -110,7 +110,7 @@ impl Engine {
             let logical = plan::plan(&ctx, &query, &Params::default()).await?;
             let failed = |error| QueryError::new(&query, &error);
             let (_, operators) = plan::operators(&ctx, &logical).await.map_err(failed)?;
-            plan::collect(operators, ctx.task_ctx(), &query, self.limits.memory).await
+            plan::collect(operators, ctx.task_ctx(), &query, self.limits.memory).await.map(|ran| ran.rows)
         };
         let late = |_| QueryError::plain(&query, format!("stopped after {} s", self.limits.time.as_secs()));
         tokio::time::timeout(self.limits.time, run).await.map_err(late).flatten().map_err(fail)

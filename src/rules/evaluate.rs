@@ -14,12 +14,12 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::corpus::{Corpus, Rule, View};
-use super::evidence::FactIndex;
+use super::outcome::Outcome;
 use super::params::Params;
-use super::plan::{self, QueryError};
+use super::plan::{self, QueryError, Ran};
 use super::problem::listed;
 use super::query::Query;
-use super::{generations, rows, stack};
+use super::{generations, stack};
 use crate::findings::{Finding, Generation, RuleFailure};
 
 /// Param values from outside, by rule or view, then by param.
@@ -104,8 +104,10 @@ pub struct Evaluation {
     pub generations: Vec<Generation>,
     /// Rows of stored views, in the order of evaluation.
     pub views: Vec<Rows>,
-    /// How long planning and running each stored view and rule took.
+    /// How long each stored view and rule took: planning, unless that was done before, and running.
     pub elapsed: BTreeMap<String, Duration>,
+    /// Rows that the operators of each stored view and rule looked at: what it costs, on whatever machine.
+    pub work: BTreeMap<String, usize>,
 }
 
 /// A corpus with its params, ready to be evaluated any number of times.
@@ -234,12 +236,7 @@ struct Run {
     engine: Engine,
     facts: Vec<(&'static str, RecordBatch)>,
     ctx: SessionContext,
-    /// Rows of stored views and rules so far.
-    results: BTreeMap<String, RecordBatch>,
-    /// Queries that failed, by name.
-    failed: BTreeMap<String, String>,
-    /// What each query took.
-    elapsed: BTreeMap<String, Duration>,
+    outcome: Outcome,
 }
 
 impl Run {
@@ -250,7 +247,7 @@ impl Run {
             let batches = facts.iter().filter(|(table, _)| *table == name).map(|(_, batch)| batch.clone()).collect();
             plan::add_table(&ctx, name, schema, batches).map_err(tables)?;
         }
-        Ok(Self { engine, facts, ctx, results: BTreeMap::new(), failed: BTreeMap::new(), elapsed: BTreeMap::new() })
+        Ok(Self { engine, facts, ctx, outcome: Outcome::default() })
     }
 
     async fn evaluate(mut self) -> Result<Evaluation, EngineError> {
@@ -258,7 +255,7 @@ impl Run {
         for level in levels(&corpus, &self.engine.needed()) {
             self.run_level(&level).await;
         }
-        Ok(self.judge(&corpus))
+        Ok(self.outcome.judged(&self.engine, self.facts))
     }
 
     /// Runs queries that do not read each other, side by side.
@@ -268,15 +265,15 @@ impl Run {
         let mut names = BTreeMap::new();
         for &step in level {
             let name = step.name().to_owned();
-            if let Some(input) = step.query().reads.iter().find(|read| self.failed.contains_key(*read)) {
+            if let Some(input) = step.query().reads.iter().find(|read| self.outcome.failed.contains_key(*read)) {
                 let message = format!("`{input}`, which it reads, failed");
-                self.failed.insert(name, message);
+                self.outcome.failed.insert(name, message);
                 continue;
             }
             let params = self.engine.params.get(&name).cloned().unwrap_or_default();
             if let Step::Inline(view) = step {
                 if let Err(error) = self.add_inline(view, &params).await {
-                    self.failed.insert(name, error.to_string());
+                    self.outcome.failed.insert(name, error.to_string());
                 }
                 continue;
             }
@@ -287,22 +284,19 @@ impl Run {
                 let started = Instant::now();
                 let run = run(&ctx, &query, &params, limits.memory);
                 let late = |_| QueryError::plain(&query, format!("stopped after {} s", limits.time.as_secs()));
-                let result = tokio::time::timeout(limits.time, run).await.map_err(late).flatten();
-                (result, started.elapsed())
+                let ran = tokio::time::timeout(limits.time, run).await.map_err(late).flatten()?;
+                Ok::<_, QueryError>(Ran { took: started.elapsed(), ..ran })
             });
             names.insert(task.id(), name);
         }
         while let Some(ended) = running.join_next_with_id().await {
             let (id, result) = match ended {
-                Ok((id, (result, took))) => (id, result.map_err(|error| error.to_string()).map(|batch| (batch, took))),
+                Ok((id, result)) => (id, result.map_err(|error| error.to_string())),
                 Err(error) => (error.id(), Err("the engine panicked".to_owned())),
             };
             if let Some(name) = names.remove(&id) {
-                let result = result.map(|(batch, took)| {
-                    self.elapsed.insert(name.clone(), took);
-                    batch
-                });
-                self.keep(name, result);
+                let result = result.and_then(|ran| self.add_rows(&name, &ran.rows).map(|()| ran));
+                self.outcome.keep(name, result);
             }
         }
     }
@@ -313,45 +307,9 @@ impl Run {
     }
 
     /// Makes a result readable for the queries after it.
-    fn keep(&mut self, name: String, result: Result<RecordBatch, String>) {
-        let kept = result.and_then(|batch| {
-            let added = plan::add_table(&self.ctx, &name, batch.schema(), vec![batch.clone()]);
-            added.map(|()| batch).map_err(|error| error.strip_backtrace())
-        });
-        match kept {
-            Ok(batch) => {
-                self.results.insert(name, batch);
-            }
-            Err(message) => {
-                self.failed.insert(name, message);
-            }
-        }
-    }
-
-    fn judge(mut self, corpus: &Corpus) -> Evaluation {
-        let mut evaluation = Evaluation { elapsed: std::mem::take(&mut self.elapsed), ..Evaluation::default() };
-        let judged: Vec<(&Rule, RecordBatch)> = corpus
-            .rules
-            .iter()
-            .filter(|rule| self.engine.wants(&rule.id))
-            .filter_map(|rule| Some((rule, self.results.remove(&rule.id)?)))
-            .collect();
-        let facts = FactIndex::over(self.facts, judged.iter().map(|(_, batch)| batch));
-        let failure = |rule: &str, message: String| RuleFailure { rule: rule.to_owned(), message };
-        for (rule, batch) in &judged {
-            let judged = rows::findings(rule, batch, &facts);
-            evaluation.findings.extend(judged.findings);
-            evaluation.failures.extend(judged.failures.into_iter().map(|message| failure(&rule.id, message)));
-        }
-        if let Some(batch) = self.results.get(generations::VIEW) {
-            evaluation.generations = generations::read(batch);
-        }
-        for view in corpus.views.iter().filter(|view| view.is_stored()) {
-            let rows = self.results.remove(&view.name);
-            evaluation.views.extend(rows.map(|batch| Rows { name: view.name.clone(), batch }));
-        }
-        evaluation.failures.extend(self.failed.into_iter().map(|(rule, message)| failure(&rule, message)));
-        evaluation
+    fn add_rows(&self, name: &str, rows: &RecordBatch) -> Result<(), String> {
+        let added = plan::add_table(&self.ctx, name, rows.schema(), vec![rows.clone()]);
+        added.map_err(|error| error.strip_backtrace())
     }
 }
 
@@ -373,7 +331,7 @@ pub(super) fn levels<'a>(corpus: &'a Corpus, needed: &BTreeSet<String>) -> Vec<V
 }
 
 /// Plans and runs a query, and gives its rows as one batch.
-async fn run(ctx: &SessionContext, query: &Query, params: &Params, memory: usize) -> Result<RecordBatch, QueryError> {
+async fn run(ctx: &SessionContext, query: &Query, params: &Params, memory: usize) -> Result<Ran, QueryError> {
     let fail = |error: DataFusionError| QueryError::new(query, &error);
     let plan = plan::plan(ctx, query, params).await?;
     let (_, operators) = plan::operators(ctx, &plan).await.map_err(fail)?;

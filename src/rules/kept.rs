@@ -26,7 +26,7 @@ use super::columns::Schemas;
 use super::corpus::Corpus;
 use super::evaluate::{self, Engine, EngineError, Step};
 use super::params::Params;
-use super::plan::{self, QueryError};
+use super::plan::{self, QueryError, Ran};
 use super::query::Query;
 use super::reach::{self, Reading};
 use super::stack::{self, Threads};
@@ -224,10 +224,7 @@ impl KeptPlans {
     }
 
     /// Runs queries that do not read each other, each by its position and with the rows of its inputs.
-    pub(crate) async fn run(
-        &self,
-        jobs: Vec<(usize, Vec<RecordBatch>)>,
-    ) -> BTreeMap<usize, Result<RecordBatch, String>> {
+    pub(crate) async fn run(&self, jobs: Vec<(usize, Vec<RecordBatch>)>) -> BTreeMap<usize, Result<Ran, String>> {
         let mut running = JoinSet::new();
         let mut positions = BTreeMap::new();
         let mut results = BTreeMap::new();
@@ -259,7 +256,7 @@ impl KeptPlans {
 }
 
 impl Plan {
-    async fn run(&self, inputs: Vec<RecordBatch>, memory: usize) -> Result<RecordBatch, QueryError> {
+    async fn run(&self, inputs: Vec<RecordBatch>, memory: usize) -> Result<Ran, QueryError> {
         for (slot, rows) in self.slots.iter().zip(inputs) {
             slot.put(Some(rows));
         }

@@ -23,7 +23,9 @@ mod typed;
 
 mod evaluate;
 mod kept;
+mod outcome;
 mod plan;
+mod prepared;
 mod reach;
 mod stack;
 
@@ -55,6 +57,7 @@ pub(crate) use rows::findings as judge;
 pub use header::{Mark, RuleHeader, Status, Suspect, ViewHeader};
 pub use needs::{Need, coverage};
 pub use params::{Param, Params};
+pub use prepared::Prepared;
 pub use problem::Problem;
 pub use query::Query;
 pub use source::{SECTIONS, Section};

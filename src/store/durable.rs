@@ -3,6 +3,7 @@
 //! In: entries to keep, and instants that say what is settled and what is too old. Out: durable facts, and what was done.
 //! One process has it open at a time; others may read the lake meanwhile.
 
+use std::collections::HashSet;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -188,19 +189,55 @@ impl Store {
         self.gather(&range, |_| true, |_| true, |_, bytes| parquet::read_facts(bytes))
     }
 
-    /// The facts that name a task, as [`Store::load`] gives them.
+    /// As [`Store::load`], of some tables only.
     ///
     /// # Errors
     /// As [`Store::load`].
-    pub fn load_task(&self, task: &str, range: Range<Instant>) -> Result<Facts, StoreError> {
-        let schemas = Facts::schemas();
-        let names_tasks =
-            |table: &str| schemas.iter().any(|(name, schema)| *name == table && schema.index_of("task_id").is_ok());
-        let may_know = |segment: &Segment| segment.may_know(task);
+    pub fn load_tables(&self, tables: &[&str], range: Range<Instant>) -> Result<Facts, StoreError> {
+        self.gather(&range, |table| tables.contains(&table), |_| true, |_, bytes| parquet::read_facts(bytes))
+    }
+
+    /// The facts that name one of some tasks, as [`Store::load`] gives them.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    pub fn load_tasks(&self, tasks: HashSet<String>, range: Range<Instant>) -> Result<Facts, StoreError> {
+        let tasks = Arc::new(tasks);
+        let may_know = |segment: &Segment| tasks.iter().any(|task| segment.may_know(task));
         let mut facts =
-            self.gather(&range, names_tasks, may_know, |table, bytes| parquet::read_task(table, bytes, task))?;
-        facts.retain_task(task);
+            self.gather(&range, names_tasks, may_know, |table, bytes| parquet::read_tasks(table, bytes, &tasks))?;
+        facts.retain_tasks(|task| tasks.contains(task));
         Ok(facts)
+    }
+
+    /// The tasks of which there are facts from before an instant. Those of the hour that it is in may all be told.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    pub fn tasks_before(&self, until: Instant) -> Result<HashSet<String>, StoreError> {
+        let mut tasks = HashSet::new();
+        let hours = |hour: Hour| !hour.is_timeless() && hour <= Hour::of(until);
+        self.lake.select(hours, names_tasks, |_, path, bytes| {
+            let named = parquet::task_ids(bytes);
+            let named = named.map_err(|source| StoreError::Unreadable { path: path.to_owned(), source })?;
+            for task in named.iter().flatten().flatten().filter(|task| !task.is_empty()) {
+                if !tasks.contains(task) {
+                    tasks.insert(task.to_owned());
+                }
+            }
+            Ok(())
+        })?;
+        for segment in self.log.segments() {
+            for (table, batches) in self.log.read(segment)?.batches.iter().filter(|(table, _)| names_tasks(table)) {
+                for batch in batches {
+                    let facts =
+                        Facts::from_batches([(table, batch)]).map_err(|error| self.log.unfit(segment, error))?;
+                    let old = facts.of_tasks().filter(|(_, common)| common.observed_at < until);
+                    tasks.extend(old.filter(|(task, _)| !task.is_empty()).map(|(task, _)| task.to_owned()));
+                }
+            }
+        }
+        Ok(tasks)
     }
 
     fn gather(
@@ -242,4 +279,8 @@ impl Store {
             lake_bytes: self.lake.bytes(),
         }
     }
+}
+
+fn names_tasks(table: &str) -> bool {
+    Facts::schemas().iter().any(|(name, schema)| *name == table && schema.index_of("task_id").is_ok())
 }

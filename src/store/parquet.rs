@@ -3,10 +3,11 @@
 //! In: a batch of one table, or the bytes of a file, ours or anybody's. Out: bytes, or facts. What is broken is an error,
 //! whatever is broken in it.
 
+use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
 
-use arrow::array::{AsArray, RecordBatch, StringViewArray};
-use arrow::compute::kernels::cmp;
+use arrow::array::{AsArray, BooleanArray, RecordBatch, StringViewArray};
 use arrow::datatypes::DataType;
 use bytes::Bytes;
 use datafusion::parquet::arrow::ArrowWriter;
@@ -69,60 +70,75 @@ pub fn read_facts(bytes: Vec<u8>) -> Result<Facts, ReadError> {
     })
 }
 
-/// The facts of a task in a file.
-pub(super) fn read_task(table: &str, bytes: Vec<u8>, task: &str) -> Result<Facts, ReadError> {
+/// The facts of some tasks in a file.
+pub(super) fn read_tasks(table: &str, bytes: Vec<u8>, tasks: &Arc<HashSet<String>>) -> Result<Facts, ReadError> {
     guarded(|| {
         let mut facts = Facts::default();
         let mut builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes))?;
+        readable(builder.schema())?;
         let Some((_, field)) = builder.schema().column_with_name(TASK) else { return Ok(facts) };
         let is_text = *field.data_type() == DataType::Utf8View;
-        let groups = row_groups(&mut builder, task)?;
+        let groups = row_groups(&mut builder, tasks)?;
         if groups.is_empty() {
             return Ok(facts);
         }
         builder = builder.with_row_groups(groups).with_batch_size(BATCH_ROWS);
         if is_text {
-            let wanted = StringViewArray::new_scalar(task);
+            let wanted = Arc::clone(tasks);
             let mask = ProjectionMask::columns(builder.parquet_schema(), [TASK]);
-            let is_wanted = ArrowPredicateFn::new(mask, move |batch| cmp::eq(batch.column(0), &wanted));
+            let is_wanted = ArrowPredicateFn::new(mask, move |batch| {
+                let named = batch.column(0).as_string_view().iter();
+                Ok(named.map(|task| Some(task.is_some_and(|task| wanted.contains(task)))).collect::<BooleanArray>())
+            });
             builder = builder.with_row_filter(RowFilter::new(vec![Box::new(is_wanted)]));
         }
         for batch in builder.build()? {
             facts.take(table, &batch?)?;
         }
-        facts.retain_task(task);
+        facts.retain_tasks(|task| tasks.contains(task));
         Ok(facts)
     })
 }
 
-/// The row groups that may hold a task.
-fn row_groups(builder: &mut ParquetRecordBatchReaderBuilder<Bytes>, task: &str) -> Result<Vec<usize>, ParquetError> {
+/// The row groups that may hold any of some tasks.
+fn row_groups(
+    builder: &mut ParquetRecordBatchReaderBuilder<Bytes>,
+    tasks: &HashSet<String>,
+) -> Result<Vec<usize>, ParquetError> {
     let mut groups = Vec::new();
     let column = builder.parquet_schema().columns().iter().position(|column| column.path().string() == TASK);
     for group in 0..builder.metadata().num_row_groups() {
         let filter =
             column.map(|column| builder.get_row_group_column_bloom_filter(group, column)).transpose()?.flatten();
-        if filter.is_none_or(|filter| filter.check(&task)) {
+        if filter.is_none_or(|filter| tasks.iter().any(|task| filter.check(&task.as_str()))) {
             groups.push(group);
         }
     }
     Ok(groups)
 }
 
+/// The tasks that the facts in a file name.
+pub(super) fn task_ids(bytes: Vec<u8>) -> Result<Vec<StringViewArray>, ReadError> {
+    guarded(|| column(bytes, TASK))
+}
+
 /// The identities of the facts in a file.
 pub(super) fn ids(bytes: Vec<u8>) -> Result<Vec<StringViewArray>, ReadError> {
-    guarded(|| {
-        let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes))?;
-        let mask = ProjectionMask::columns(builder.parquet_schema(), ["fact_id"]);
-        let reader: ParquetRecordBatchReader = builder.with_projection(mask).build()?;
-        let mut ids = Vec::new();
-        for batch in reader {
-            let batch = batch?;
-            let column = batch.columns().first().ok_or(ReadError::NotFacts)?;
-            ids.push(column.as_string_view_opt().ok_or(ReadError::NotFacts)?.clone());
-        }
-        Ok(ids)
-    })
+    guarded(|| column(bytes, "fact_id"))
+}
+
+/// One column of text, in pieces.
+fn column(bytes: Vec<u8>, name: &str) -> Result<Vec<StringViewArray>, ReadError> {
+    let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes))?;
+    let mask = ProjectionMask::columns(builder.parquet_schema(), [name]);
+    let reader: ParquetRecordBatchReader = builder.with_projection(mask).build()?;
+    let mut pieces = Vec::new();
+    for batch in reader {
+        let batch = batch?;
+        let column = batch.columns().first().ok_or(ReadError::NotFacts)?;
+        pieces.push(column.as_string_view_opt().ok_or(ReadError::NotFacts)?.clone());
+    }
+    Ok(pieces)
 }
 
 /// The reader of Parquet trusts lengths in places. One broken file must not end the program.

@@ -223,13 +223,13 @@ impl Facts {
         Ok(facts)
     }
 
-    /// Keeps the rows that name a task.
-    pub fn retain_task(&mut self, task: &str) {
+    /// Keeps the rows that name one of some tasks.
+    pub fn retain_tasks(&mut self, fits: impl Fn(&str) -> bool) {
         let mut rest = std::mem::take(self);
-        rest.exchanges.retain(|row| row.own.task_id == task);
-        rest.task_events.retain(|row| row.own.task_id == task);
-        rest.artifact_parts.retain(|row| row.own.task_id == task);
-        rest.push_deliveries.retain(|row| row.own.task_id == task);
+        rest.exchanges.retain(|row| fits(&row.own.task_id));
+        rest.task_events.retain(|row| fits(&row.own.task_id));
+        rest.artifact_parts.retain(|row| fits(&row.own.task_id));
+        rest.push_deliveries.retain(|row| fits(&row.own.task_id));
         self.exchanges = rest.exchanges;
         self.task_events = rest.task_events;
         self.artifact_parts = rest.artifact_parts;

@@ -319,7 +319,9 @@ fn names_cannot_act_on_a_terminal() {
             || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
     };
     let few = ["--rule", "unknown_skill,mode_mismatch"];
-    for args in [&["-v"][..], &few, &["-q", few[0], few[1]], &["-vv", few[0], few[1]], &["--format=json"]] {
+    for args in
+        [&["-v", few[0], few[1]][..], &few, &["-q", few[0], few[1]], &["-vv", few[0], few[1]], &["--format=json"]]
+    {
         let run = analyze().args(args).arg(folder.path()).env("RUST_LOG", "trace").run();
         assert_eq!(run.code, 1, "{}", run.stderr);
         let stdout = String::from_utf8(run.stdout).unwrap();
@@ -377,7 +379,7 @@ fn a_file_without_permission_is_a_reject() {
     use std::os::unix::fs::PermissionsExt;
     let folder = folder(&[("good.ndjson", good()), ("closed.ndjson", good())]);
     let closed = folder.path().join("closed.ndjson");
-    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0)).unwrap();
+    std::fs::set_permissions(&closed, std::fs::Permissions::from_mode(0o000)).unwrap();
     if std::fs::File::open(&closed).is_ok() {
         return; // Nothing is closed to root.
     }

@@ -213,11 +213,10 @@ fn more_parts(message: &mut Map<String, Value>, garden: &mut Garden, place: &str
     if let Some(list) = message["parts"].as_array_mut() {
         list.extend(parts);
     }
-    message
-        .entry("metadata")
-        .or_insert_with(|| json!({}))
-        .as_object_mut()
-        .map(|old| old.extend(metadata.as_object().unwrap().clone()));
+    let own = message.entry("metadata").or_insert_with(|| json!({}));
+    if let (Some(own), Value::Object(more)) = (own.as_object_mut(), metadata) {
+        own.extend(more);
+    }
 }
 
 /// Attributes under which instrumentation puts secrets and content.
@@ -490,9 +489,10 @@ fn refusals(garden: &mut Garden, lines: &mut Vec<String>) {
     header(&mut grpc["response"], "grpc-message", &format!("bad%20{}", garden.word("grpc-message")));
     header(&mut grpc["response"], "grpc-status-details-bin", &garden.word("grpc details"));
     lines.push(grpc.to_string());
-    for state in
-        [format!("failed because {}", garden.word("state with text")), format!("\"{}\"", garden.word("state quoted"))]
-    {
+    for state in [
+        format!("failed because {}", garden.word("state with text")),
+        format!("\"{} at last\"", garden.word("state quoted")),
+    ] {
         let mut answer = task();
         answer["result"]["status"]["state"] = json!(state);
         answer["result"]["status"]["message"] = json!(garden.word("status message as text"));

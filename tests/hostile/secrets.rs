@@ -11,7 +11,7 @@ use super::carriers::{self, Garden};
 use super::program::{Run, analyze};
 
 /// Lines of a capture that are planted.
-const MOST_LINES: usize = 60;
+const MOST_LINES: usize = 25;
 
 /// Captures of runs, planted with words.
 fn planted(garden: &mut Garden, into: &Path) {

@@ -129,7 +129,7 @@ fn long_lines_of_many_parts_are_refused() {
         ("open brackets", "", "[", ""),
         ("quotes never closed", "{\"", "\\\"", ""),
     ] {
-        let run = long_line(open, of, close, 80_000_000);
+        let run = long_line(open, of, close, 70_000_000);
         assert_bounded(what, &run, RECORD);
         let rejects = run.rejects();
         let reasons: Vec<_> =
@@ -137,7 +137,7 @@ fn long_lines_of_many_parts_are_refused() {
         assert!(reasons == [("too-large", 1, "-:1")] || reasons == [("too-deep", 1, "-:1")], "{what}: {rejects:?}");
     }
     // A list is no record, and neither are its elements: each is refused for itself.
-    let run = long_line("[", "{},", "{}]", 10_000_000);
+    let run = long_line("[", "{},", "{}]", 3_000_000);
     assert_bounded("a list", &run, RECORD);
 }
 
@@ -229,7 +229,7 @@ fn a_hundred_thousand_agents_take_memory_for_their_facts() {
         stdin.flush()
     };
     let run = analyze().args(QUICK).feed(feed).run();
-    // Two facts a call, of a few hundred bytes each as rows, as batches and in a rule's plan.
+    // Two facts a call, each as a row, in batches and in the plans of rules: three kilobytes.
     assert_bounded("agents", &run, 1024 * MIB);
     run.assert_rejects(&[]);
 }

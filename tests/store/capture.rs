@@ -1,5 +1,6 @@
 //! The facts of real captures through the store, and the program over what it wrote.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::path::Path;
 use std::process::Command;
@@ -121,7 +122,8 @@ fn a_task_is_loaded_from_log_and_lake() {
     let now = Instant(1_800_000_000_000_000_000);
     let task = facts.task_events[0].own.task_id.clone();
     let mut expected = facts.clone();
-    expected.retain_task(&task);
+    expected.retain_tasks(|named| named == task);
+    let of = |task: &str| HashSet::from([task.to_owned()]);
     let mut late = Facts::default();
     let mut row = expected.task_events[0].clone();
     (row.own.state, row.common.observed_at) = ("rejected".to_owned(), Instant(row.common.observed_at.0 + 1));
@@ -133,9 +135,9 @@ fn a_task_is_loaded_from_log_and_lake() {
     assert_eq!(store.close(later, later).unwrap().segments, 1);
     store.append(&Entry::Facts(&late), now).unwrap();
     store.commit(now).unwrap();
-    let loaded = store.load_task(&task, Instant(0)..now).unwrap();
+    let loaded = store.load_tasks(of(&task), Instant(0)..now).unwrap();
     expected.append(late);
     assert_eq!(ids(&loaded), ids(&expected));
-    assert!(store.load_task("no such task", Instant(0)..now).unwrap().is_empty());
-    assert!(store.load_task(&task, Instant(0)..Instant(1)).unwrap().is_empty());
+    assert!(store.load_tasks(of("no such task"), Instant(0)..now).unwrap().is_empty());
+    assert!(store.load_tasks(of(&task), Instant(0)..Instant(1)).unwrap().is_empty());
 }

@@ -6,7 +6,8 @@
 use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, LazyLock, Mutex};
 
 use a2a_drift::decode::record::{Record, Reject, Sink};
 use a2a_drift::decode::{self, Limits};
@@ -14,10 +15,14 @@ use a2a_drift::findings::Finding;
 use a2a_drift::instant::Instant;
 use a2a_drift::normalize::Normalizer;
 use a2a_drift::normalize::identity::{self, IdentitySettings};
-use a2a_drift::rules::{self, AsOf, Corpus, Engine, Overrides};
+use a2a_drift::rules::{self, AsOf, Corpus, Engine, Evaluation, Overrides, Prepared};
 use a2a_drift::tables::Facts;
+use arrow::array::RecordBatch;
 
 use super::Told;
+
+/// One evaluation of so many is also made with fresh plans.
+const EACH: usize = 40;
 
 /// Files of a capture: bytes by name.
 pub type Files = BTreeMap<String, Vec<u8>>;
@@ -61,12 +66,54 @@ pub fn judge(files: &Files, as_of: Option<Instant>) -> Told<Verdict> {
     let blind = rules::coverage(engine()?.corpus(), &batches).into_iter().filter(|rule| !rule.missing.is_empty());
     let blind = blind.map(|rule| (rule.rule, rule.missing)).collect();
     let as_of = as_of.map_or_else(|| AsOf::last_fact(&batches), AsOf::Fixed);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| e.to_string())?;
-    let evaluation = runtime.block_on(engine()?.evaluate(batches)).map_err(|e| e.to_string())?;
+    let evaluation = evaluate(batches)?;
     if let Some(failure) = evaluation.failures.first() {
         return Err(format!("{} failed: {}", failure.rule, failure.message));
     }
     Ok(Verdict { findings: rules::select(evaluation.findings, &as_of), rejects, facts: count, blind })
+}
+
+/// Evaluates facts over plans that are made once a thread; now and then also over fresh ones, which must say the same: always
+/// with `FRESH=1`.
+///
+/// # Errors
+/// When the program fails, or the two differ.
+pub fn evaluate(batches: Vec<(&'static str, RecordBatch)>) -> Told<Evaluation> {
+    static IDLE: Mutex<Vec<Prepared>> = Mutex::new(Vec::new());
+    static NTH: AtomicUsize = AtomicUsize::new(0);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(|e| e.to_string())?;
+    let idle = IDLE.lock().unwrap().pop();
+    let mut prepared = idle.map_or_else(|| engine()?.prepare().map_err(|e| e.to_string()), Ok)?;
+    let kept = runtime.block_on(prepared.evaluate(batches.clone())).map_err(|e| e.to_string())?;
+    IDLE.lock().unwrap().push(prepared);
+    let nth = NTH.fetch_add(1, Ordering::Relaxed);
+    if nth % EACH == EACH - 1 || std::env::var_os("FRESH").is_some() {
+        let fresh = runtime.block_on(engine()?.evaluate(batches)).map_err(|e| e.to_string())?;
+        same(&kept, &fresh)?;
+    }
+    Ok(kept)
+}
+
+/// Whether two evaluations say the same.
+fn same(kept: &Evaluation, fresh: &Evaluation) -> Told<()> {
+    let told = |evaluation: &Evaluation| {
+        let findings = evaluation.findings.iter().map(|finding| format!("{finding:?}"));
+        let mut generations: Vec<String> = evaluation.generations.iter().map(|g| format!("{g:?}")).collect();
+        generations.sort();
+        findings.chain(generations).chain(evaluation.failures.iter().map(|f| format!("{f:?}"))).collect::<Vec<_>>()
+    };
+    let (kept, fresh) = (told(kept), told(fresh));
+    let only = |these: &[String], those: &[String]| -> Vec<String> {
+        these.iter().filter(|line| !those.contains(line)).cloned().collect()
+    };
+    match kept == fresh {
+        true => Ok(()),
+        false => Err(format!(
+            "plans that were kept and fresh ones differ\nkept: {:#?}\nfresh: {:#?}",
+            only(&kept, &fresh),
+            only(&fresh, &kept)
+        )),
+    }
 }
 
 /// The facts of files, identities not resolved, and what was refused.

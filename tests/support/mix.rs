@@ -73,6 +73,8 @@ pub struct Stream {
     groups: BTreeMap<String, BTreeSet<usize>>,
     /// What it was made of.
     pub parts: Vec<String>,
+    /// The bytes that it was read of.
+    pub files: Files,
 }
 
 impl Shelf {
@@ -143,7 +145,7 @@ impl Shelf {
                 files.insert(format!("{part}-{name}"), moved(&text, seed, ids, host).into_bytes());
             }
         }
-        Ok(Stream::cut(judge::facts(&files).0, parts, &mut dice))
+        Ok(Stream::cut(files, parts, &mut dice))
     }
 }
 
@@ -155,7 +157,8 @@ fn moved(text: &str, seed: u64, ids: usize, host: usize) -> String {
 }
 
 impl Stream {
-    fn cut(facts: Facts, parts: Vec<String>, dice: &mut Dice) -> Self {
+    fn cut(files: Files, parts: Vec<String>, dice: &mut Dice) -> Self {
+        let facts = judge::facts(&files).0;
         let mut numbers: BTreeMap<String, usize> = BTreeMap::new();
         let mut number = |record: String| {
             let next = numbers.len();
@@ -198,7 +201,7 @@ impl Stream {
             batches.push(batch);
             rest = later;
         }
-        Self { facts, batches, groups, parts }
+        Self { facts, batches, groups, parts, files }
     }
 
     /// The facts of some groups.

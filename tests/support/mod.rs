@@ -17,6 +17,7 @@ pub mod judge;
 pub mod library;
 pub mod mix;
 pub mod refer;
+pub mod shapes;
 pub mod stream;
 pub mod times;
 pub mod truth;

@@ -129,21 +129,20 @@ described AS (
     GROUP BY w.agent, w.fact_id
 ),
 
-listings AS (
+removable AS (
     SELECT
-        l.agent,
-        l.tenant,
-        l.principal,
-        l.extended,
-        l.viewer,
-        l.valid_from,
-        m.skill_id
-    FROM card_generations AS l
-    INNER JOIN skill_modes AS m ON l.body_sha256 = m.body_sha256
+        g.agent,
+        g.tenant,
+        g.principal,
+        g.extended,
+        g.viewer,
+        g.skill_id
+    FROM gone AS g
+    GROUP BY g.agent, g.tenant, g.principal, g.extended, g.viewer, g.skill_id
 ),
 
--- For each failure the last removal of its skill that it can come of.
-suspected AS (
+-- Removals of a skill, generations that list it, and failures for lack of it, one after the other. A removal counts from the last look before it.
+moments AS (
     SELECT
         g.agent,
         g.tenant,
@@ -151,16 +150,95 @@ suspected AS (
         g.extended,
         g.viewer,
         g.skill_id,
-        g.valid_from,
+        g.valid_from AS shown_at,
+        g.last_before_at AS at,
+        'gone' AS kind,
+        '' AS failure_key,
         g.fact_id,
-        f.observed_at AS failed_at,
+        row_number() OVER (
+            PARTITION BY g.agent, g.tenant, g.principal, g.extended, g.viewer, g.skill_id
+            ORDER BY g.valid_from, g.fact_id DESC NULLS LAST
+        ) AS number
+    FROM gone AS g
+    UNION ALL
+    SELECT
+        l.agent,
+        l.tenant,
+        l.principal,
+        l.extended,
+        l.viewer,
+        r.skill_id,
+        l.valid_from AS shown_at,
+        l.valid_from AS at,
+        'listed' AS kind,
+        '' AS failure_key,
+        l.fact_id,
+        0 AS number
+    FROM card_generations AS l
+    INNER JOIN removable AS r
+        ON l.agent = r.agent AND l.tenant = r.tenant AND l.principal = r.principal AND l.extended = r.extended AND l.viewer = r.viewer
+    INNER JOIN skill_modes AS m ON l.body_sha256 = m.body_sha256 AND r.skill_id = m.skill_id
+    UNION ALL
+    SELECT
+        f.agent,
+        r.tenant,
+        r.principal,
+        r.extended,
+        r.viewer,
+        f.skill_id,
+        f.observed_at AS shown_at,
+        f.observed_at AS at,
+        'lacked' AS kind,
+        f.failure_key,
+        f.fact_id,
+        0 AS number
+    FROM capability_failures AS f
+    INNER JOIN removable AS r ON f.agent = r.agent AND f.skill_id = r.skill_id
+),
+
+followed AS (
+    SELECT
+        m.agent,
+        m.tenant,
+        m.principal,
+        m.extended,
+        m.viewer,
+        m.skill_id,
+        m.at,
+        m.kind,
+        m.failure_key,
+        m.fact_id,
+        m.number,
+        max(m.number) OVER (
+            PARTITION BY m.agent, m.tenant, m.principal, m.extended, m.viewer, m.skill_id
+            ORDER BY m.at, m.kind, m.fact_id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS last_number,
+        min(CASE WHEN m.kind = 'listed' THEN m.shown_at END) OVER (
+            PARTITION BY m.agent, m.tenant, m.principal, m.extended, m.viewer, m.skill_id
+            ORDER BY m.shown_at DESC NULLS LAST, m.kind, m.fact_id
+            ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+        ) AS listed_at
+    FROM moments AS m
+),
+
+-- For each failure the last removal of its skill that it can come of.
+suspected AS (
+    SELECT
+        f.agent,
+        g.fact_id,
+        g.listed_at,
+        f.at AS failed_at,
         f.fact_id AS failure_fact_id,
         row_number() OVER (
-            PARTITION BY g.agent, g.tenant, g.principal, g.extended, g.viewer, f.failure_key
-            ORDER BY g.valid_from DESC NULLS LAST, g.fact_id
+            PARTITION BY f.agent, f.tenant, f.principal, f.extended, f.viewer, f.failure_key ORDER BY g.number DESC NULLS LAST, f.fact_id
         ) AS nth_last
-    FROM gone AS g
-    INNER JOIN capability_failures AS f ON g.agent = f.agent AND g.skill_id = f.skill_id AND f.observed_at >= g.last_before_at
+    FROM followed AS f
+    INNER JOIN followed AS g
+        ON
+            f.agent = g.agent AND f.tenant = g.tenant AND f.principal = g.principal AND f.extended = g.extended AND f.viewer = g.viewer
+            AND f.skill_id = g.skill_id AND f.last_number = g.number
+    WHERE f.kind = 'lacked' AND g.kind = 'gone'
 ),
 
 failing AS (
@@ -170,14 +248,7 @@ failing AS (
         s.failure_fact_id,
         row_number() OVER (PARTITION BY s.agent, s.fact_id ORDER BY s.failed_at, s.failure_fact_id) AS nth
     FROM suspected AS s
-    WHERE
-        s.nth_last = 1
-        AND NOT EXISTS (
-            SELECT 1 FROM listings AS l
-            WHERE
-                l.agent = s.agent AND l.tenant = s.tenant AND l.principal = s.principal AND l.extended = s.extended AND l.viewer = s.viewer
-                AND l.skill_id = s.skill_id AND l.valid_from > s.valid_from AND l.valid_from <= s.failed_at
-        )
+    WHERE s.nth_last = 1 AND (s.listed_at IS NULL OR s.listed_at > s.failed_at)
 ),
 
 failed AS (

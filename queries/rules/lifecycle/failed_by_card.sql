@@ -63,6 +63,18 @@ open AS (
         )
 ),
 
+-- Looks are found by the day, so that those of all times are not held against every verdict.
+look_days AS (
+    SELECT
+        k.agent,
+        k.client,
+        date_trunc('day', k.observed_at) AS day,
+        min(k.observed_at) AS first_at,
+        max(k.observed_at) AS last_at
+    FROM cards AS k
+    GROUP BY k.agent, k.client, date_trunc('day', k.observed_at)
+),
+
 looked AS (
     SELECT
         o.agent,
@@ -79,9 +91,14 @@ looked AS (
             PARTITION BY o.agent, o.task_id ORDER BY k.observed_at DESC NULLS LAST, k.fact_id
         ) AS nth_last
     FROM open AS o
+    INNER JOIN look_days AS h
+        ON
+            o.agent = h.agent AND o.client = h.client AND o.observed_at >= h.first_at
+            AND h.last_at >= o.observed_at - CAST($after AS INTERVAL)
     INNER JOIN cards AS k
         ON
-            o.agent = k.agent AND o.client = k.client AND o.observed_at >= k.observed_at
+            o.agent = k.agent AND o.client = k.client AND h.day = date_trunc('day', k.observed_at)
+            AND o.observed_at >= k.observed_at
             AND k.observed_at >= o.observed_at - CAST($after AS INTERVAL)
     WHERE k.body_sha256 <> '' OR NOT coalesce(k.extended, FALSE)
 ),
@@ -105,16 +122,67 @@ bodies AS (
     WHERE k.nth_last = 1
 ),
 
-listed AS (
+lacking AS (
     SELECT
         b.agent,
         b.task_id,
-        l.fact_id,
-        row_number() OVER (PARTITION BY b.agent, b.task_id ORDER BY l.observed_at DESC NULLS LAST, l.fact_id) AS nth_last
+        b.skill_id,
+        b.extended,
+        b.looked_at
     FROM bodies AS b
-    INNER JOIN card_looks AS l ON b.agent = l.agent AND b.extended = l.extended AND b.looked_at > l.observed_at
-    INNER JOIN card_skills AS s ON l.body_sha256 = s.body_sha256 AND b.skill_id = s.skill_id
-    WHERE b.skill_id <> '' AND NOT b.is_failed
+    WHERE
+        b.skill_id <> '' AND NOT b.is_failed
+        AND NOT EXISTS (SELECT 1 FROM card_skills AS s WHERE s.body_sha256 = b.body_sha256 AND s.skill_id = b.skill_id)
+),
+
+-- Days on which somebody saw a card that lists a skill, and the first such look.
+days AS (
+    SELECT
+        h.agent,
+        h.extended,
+        s.skill_id,
+        h.day,
+        min(h.first_at) AS first_at
+    FROM (
+        SELECT
+            l.agent,
+            l.extended,
+            l.body_sha256,
+            date_trunc('day', l.observed_at) AS day,
+            min(l.observed_at) AS first_at
+        FROM card_looks AS l
+        GROUP BY l.agent, l.extended, l.body_sha256, date_trunc('day', l.observed_at)
+    ) AS h
+    INNER JOIN card_skills AS s ON h.body_sha256 = s.body_sha256
+    GROUP BY h.agent, h.extended, s.skill_id, h.day
+),
+
+last_days AS (
+    SELECT
+        k.agent,
+        k.task_id,
+        k.skill_id,
+        k.extended,
+        k.looked_at,
+        max(h.day) AS day
+    FROM lacking AS k
+    INNER JOIN days AS h
+        ON k.agent = h.agent AND k.extended = h.extended AND k.skill_id = h.skill_id AND k.looked_at > h.first_at
+    GROUP BY k.agent, k.task_id, k.skill_id, k.extended, k.looked_at
+),
+
+listed AS (
+    SELECT
+        k.agent,
+        k.task_id,
+        l.fact_id,
+        row_number() OVER (PARTITION BY k.agent, k.task_id ORDER BY l.observed_at DESC NULLS LAST, l.fact_id) AS nth_last
+    FROM last_days AS k
+    INNER JOIN card_looks AS l
+        ON
+            k.agent = l.agent AND k.extended = l.extended AND k.day = date_trunc('day', l.observed_at)
+            AND k.looked_at > l.observed_at
+    INNER JOIN card_skills AS s ON l.body_sha256 = s.body_sha256 AND k.skill_id = s.skill_id
 )
 
 SELECT
@@ -142,9 +210,4 @@ SELECT
     coalesce(l.fact_id, '') AS look_before_fact_id
 FROM bodies AS b
 LEFT JOIN listed AS l ON b.agent = l.agent AND b.task_id = l.task_id AND l.nth_last = 1
-WHERE
-    b.is_failed
-    OR (
-        l.fact_id IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM card_skills AS s WHERE s.body_sha256 = b.body_sha256 AND s.skill_id = b.skill_id)
-    )
+WHERE b.is_failed OR l.fact_id IS NOT NULL

@@ -9,7 +9,7 @@
 -- suspect  = "remote-runtime"
 -- because  = "{why}"
 -- next     = "{todo}"
--- params   = { window = "10 minutes", shown = 10 }
+-- params   = { window = "10 minutes", shown = 10, block = 64 }
 --
 -- ## What it finds
 -- A call that failed for its skill or mode, followed within `window` by a look at the card, by anyone, that finds the same contract as before the failure,
@@ -61,9 +61,21 @@ looks AS (
         ) AS contract_before,
         lag(l.fact_id) OVER (
             PARTITION BY l.agent, l.principal, l.tenant, l.extended ORDER BY l.observed_at, l.fact_id
-        ) AS fact_before
+        ) AS fact_before,
+        floor((row_number() OVER (PARTITION BY l.agent ORDER BY l.observed_at, l.fact_id) - 1) / ($block * 1.0)) AS block
     FROM card_looks AS l
     INNER JOIN failing AS f ON l.agent = f.agent
+),
+
+-- Looks are found by blocks, so that those of all times are not held against every failure.
+blocks AS (
+    SELECT
+        l.agent,
+        l.block,
+        min(l.observed_at) AS first_at,
+        max(l.observed_at) AS last_at
+    FROM looks AS l
+    GROUP BY l.agent, l.block
 ),
 
 -- The first look after a failure that has one before it to compare with.
@@ -85,8 +97,12 @@ after AS (
             PARTITION BY f.agent, f.skill_id, f.fact_id ORDER BY l.observed_at, l.fact_id
         ) AS nth
     FROM failures AS f
+    INNER JOIN blocks AS b
+        ON f.agent = b.agent AND f.observed_at < b.last_at AND b.first_at <= f.observed_at + CAST($window AS INTERVAL)
     INNER JOIN looks AS l
-        ON f.agent = l.agent AND f.observed_at < l.observed_at AND l.observed_at <= f.observed_at + CAST($window AS INTERVAL)
+        ON
+            f.agent = l.agent AND b.block = l.block AND f.observed_at < l.observed_at
+            AND l.observed_at <= f.observed_at + CAST($window AS INTERVAL)
     WHERE l.contract_before IS NOT NULL
 ),
 

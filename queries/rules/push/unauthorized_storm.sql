@@ -239,6 +239,44 @@ storms AS (
     GROUP BY g.url, g.storm
 ),
 
+streaks AS (
+    SELECT
+        r.url,
+        r.streak,
+        r.streak_at,
+        min(r.fact_id) AS fact_id
+    FROM refusals AS r
+    GROUP BY r.url, r.streak, r.streak_at
+),
+
+-- The last storm that began by the start of a streak.
+begun AS (
+    SELECT
+        t.url,
+        t.streak,
+        t.streak_at,
+        max(t.storm) OVER (
+            PARTITION BY t.url ORDER BY t.streak_at, t.storm DESC NULLS LAST, t.fact_id ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW
+        ) AS storm
+    FROM (
+        SELECT
+            s.url,
+            CAST(NULL AS BIGINT) AS streak,
+            s.started_at AS streak_at,
+            s.storm,
+            '' AS fact_id
+        FROM storms AS s
+        UNION ALL
+        SELECT
+            k.url,
+            k.streak,
+            k.streak_at,
+            CAST(NULL AS BIGINT) AS storm,
+            k.fact_id
+        FROM streaks AS k
+    ) AS t
+),
+
 placed AS (
     SELECT
         r.url,
@@ -253,8 +291,8 @@ placed AS (
             PARTITION BY r.url, coalesce(s.started_at, r.streak_at), r.task_id ORDER BY r.observed_at, r.fact_id
         ) AS nth_of_task
     FROM refusals AS r
-    LEFT JOIN storms AS s
-        ON r.url = s.url AND r.streak_at >= s.started_at AND r.streak_at <= s.last_hit_at + CAST($window AS INTERVAL)
+    INNER JOIN begun AS b ON r.url = b.url AND r.streak = b.streak
+    LEFT JOIN storms AS s ON b.url = s.url AND b.storm = s.storm AND b.streak_at <= s.last_hit_at + CAST($window AS INTERVAL)
 ),
 
 ranked AS (
@@ -290,16 +328,14 @@ counted AS (
     HAVING count(*) >= $dead
 ),
 
-around AS (
+-- Each accepted delivery begins a streak.
+accepted AS (
     SELECT
-        c.url,
-        c.started_at,
-        max(CASE WHEN n.streak = c.first_streak THEN n.fact_id ELSE '' END) AS accepted_fact_id,
-        max(CASE WHEN n.streak = c.last_streak + 1 THEN n.fact_id ELSE '' END) AS recovered_fact_id
-    FROM counted AS c
-    INNER JOIN numbered AS n ON c.url = n.url
-    WHERE n.is_accepted = 1 AND (n.streak = c.first_streak OR n.streak = c.last_streak + 1)
-    GROUP BY c.url, c.started_at
+        n.url,
+        n.streak,
+        n.fact_id
+    FROM numbered AS n
+    WHERE n.is_accepted = 1
 )
 
 SELECT
@@ -313,14 +349,15 @@ SELECT
     CASE WHEN c.judged_at IS NULL THEN 'info' ELSE 'critical' END AS severity,
     CASE WHEN c.judged_at IS NULL THEN 'likely' ELSE 'confirmed' END AS confidence,
     concat(
-        CASE WHEN coalesce(a.accepted_fact_id, '') = '' THEN 'no delivery at this url was seen to be accepted before' ELSE 'the url accepted deliveries until then' END,
-        CASE WHEN coalesce(a.recovered_fact_id, '') = '' THEN ' or since' ELSE ', and does so again' END
+        CASE WHEN coalesce(a.fact_id, '') = '' THEN 'no delivery at this url was seen to be accepted before' ELSE 'the url accepted deliveries until then' END,
+        CASE WHEN coalesce(n.fact_id, '') = '' THEN ' or since' ELSE ', and does so again' END
     ) AS why,
     coalesce(c.judged_at, c.second_at) AS observed_at,
     c.started_at AS first_seen,
     c.last_seen,
     c.refused_fact_ids,
-    coalesce(a.accepted_fact_id, '') AS accepted_fact_id,
-    coalesce(a.recovered_fact_id, '') AS recovered_fact_id
+    coalesce(a.fact_id, '') AS accepted_fact_id,
+    coalesce(n.fact_id, '') AS recovered_fact_id
 FROM counted AS c
-LEFT JOIN around AS a ON c.url = a.url AND c.started_at = a.started_at
+LEFT JOIN accepted AS a ON c.url = a.url AND c.first_streak = a.streak
+LEFT JOIN accepted AS n ON c.url = n.url AND c.last_streak + 1 = n.streak

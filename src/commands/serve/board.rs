@@ -43,6 +43,15 @@ impl Board {
         }
     }
 
+    /// Agents that nothing was seen of for long are not shown any more, unless their card is known.
+    pub(super) fn forget(&mut self, gone: &[String]) {
+        for name in gone {
+            if self.agents.get(name).is_some_and(|agent| agent.cards.is_empty()) {
+                self.agents.remove(name);
+            }
+        }
+    }
+
     /// The agents; `open` tells how many tasks of each are open.
     pub(super) fn agents(&self, open: &BTreeMap<String, u64>) -> BTreeMap<String, Agent> {
         let mut agents = self.agents.clone();

@@ -10,7 +10,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::intake::Work;
 use super::state;
-use crate::receive::Follower;
+use crate::receive::{Follower, Grown};
 
 /// Pause between two looks for what was added.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -18,24 +18,33 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// Follows until told to stop.
 pub(super) async fn follow(mut follower: Follower, marks: PathBuf, queue: mpsc::Sender<Work>, stop: CancellationToken) {
     while !stop.is_cancelled() {
-        let grown = follower.poll();
-        let is_idle = grown.is_empty();
-        for piece in grown {
-            let (taken, answer) = oneshot::channel();
-            let sent = queue.send(Work::Grown(Box::new(piece.clone()), taken)).await;
-            if sent.is_ok() && answer.await.unwrap_or(false) {
+        let (mut taken, mut refused) = (0, 0);
+        for piece in follower.poll() {
+            if take_in(&piece, &queue).await {
+                taken += 1;
                 follower.done(&piece);
             } else {
+                refused += 1;
                 follower.again(&piece);
             }
         }
-        if is_idle {
+        if taken > 0
+            && let Err(error) = state::write(&marks, &follower.marks())
+        {
+            tracing::error!(%error, "the positions of followed files cannot be remembered");
+        }
+        if taken == 0 || refused > 0 {
             tokio::select! {
                 () = stop.cancelled() => {}
                 () = tokio::time::sleep(PAUSE) => {}
             }
-        } else if let Err(error) = state::write(&marks, &follower.marks()) {
-            tracing::error!(%error, "the positions of followed files cannot be remembered");
         }
     }
+}
+
+/// Whether a piece is safe.
+async fn take_in(piece: &Grown, queue: &mpsc::Sender<Work>) -> bool {
+    let (taken, answer) = oneshot::channel();
+    let sent = queue.send(Work::Grown(Box::new(piece.clone()), taken)).await;
+    sent.is_ok() && answer.await.unwrap_or(false)
 }

@@ -3,13 +3,13 @@
 //! In: requests and pieces of followed files. Out: answers to their senders, and [`News`] of facts for the judge. What cannot be
 //! stored is refused, to be sent again; what was stored is known once, however often it is sent.
 
-use std::collections::BTreeSet;
 use std::time::{Duration, Instant as Stopwatch};
 
 use tokio::sync::{mpsc, oneshot};
-use tokio_util::sync::CancellationToken;
+use tokio::time::sleep_until;
 
 use super::clock;
+use super::news::{News, Recall, Telling};
 use super::reading::{Decoded, Reading};
 use super::saving::Saving;
 use crate::instant::Instant;
@@ -17,15 +17,17 @@ use crate::normalize::open::OpenNormalizer;
 use crate::publish::prometheus::Service;
 use crate::receive::Grown;
 use crate::receive::listen::{Answer, Delivery};
-use crate::tables::{Facts, FactsDelta};
+use crate::tables::FactsDelta;
 use crate::telemetry::{self, Instruments};
 
 /// Requests that are made durable together, at most, and their bytes.
 const MOST_TOGETHER: usize = 256;
 const MOST_BYTES_TOGETHER: usize = 8 << 20;
-/// How often open traces are read anew.
+/// How often open traces are read anew, where that takes no time.
 const JOIN_EVERY: Duration = Duration::from_millis(250);
-/// How often it is looked which traces are complete.
+/// Reading open traces anew may take one part in so many of the time.
+const JOIN_SHARE: u32 = 5;
+/// How often it is looked which traces are complete, and whether a disk that refused still does.
 const SETTLE_EVERY: Duration = Duration::from_secs(1);
 /// How often hours are closed and what is too old is removed.
 const TIDY_EVERY: Duration = Duration::from_secs(60);
@@ -47,15 +49,14 @@ impl Work {
             Self::Grown(grown, _) => grown.bytes.len(),
         }
     }
-}
 
-/// What changed of the facts, identities not resolved.
-#[derive(Debug, Default)]
-pub(super) struct News {
-    /// Facts that came.
-    pub(super) came: Facts,
-    /// `fact_id`s of facts that went.
-    pub(super) went: BTreeSet<String>,
+    /// When it arrived; what was written to a file, when it was read.
+    fn arrived(&self, now: Instant) -> Instant {
+        match self {
+            Self::Request(delivery) => delivery.received_at.min(now),
+            Self::Grown(..) => now,
+        }
+    }
 }
 
 /// Takes in.
@@ -63,15 +64,29 @@ pub(super) struct Intake {
     pub(super) reading: Reading,
     pub(super) normalizer: OpenNormalizer,
     pub(super) saving: Saving,
-    pub(super) judge: mpsc::Sender<News>,
+    pub(super) telling: Telling,
     pub(super) service: Service,
     pub(super) instruments: Instruments,
     /// A trace is complete when nothing of it came for this long.
     pub(super) settle: Duration,
-    /// Something was read since open traces were read last.
-    pub(super) stirred: bool,
-    /// When it was looked last which traces are complete.
-    pub(super) settled: Stopwatch,
+    pub(super) rhythm: Rhythm,
+}
+
+/// When what was done last, and is due next.
+pub(super) struct Rhythm {
+    /// When the oldest of what came since open traces were read last arrived.
+    stirred: Option<Instant>,
+    join: Stopwatch,
+    settled: Stopwatch,
+    /// None at first: what was over while the program did not run is closed soon.
+    tidied: Option<Stopwatch>,
+}
+
+impl Default for Rhythm {
+    fn default() -> Self {
+        let now = Stopwatch::now();
+        Self { stirred: None, join: now + JOIN_EVERY, settled: now, tidied: None }
+    }
 }
 
 /// One piece of work after it was decoded.
@@ -88,29 +103,30 @@ struct Counts {
 }
 
 impl Intake {
-    /// Takes in until told to stop, and what waits then.
-    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Work>, stop: CancellationToken) {
-        let mut joining = tokio::time::interval(JOIN_EVERY);
-        joining.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut tidied = Stopwatch::now();
+    /// Takes in until nobody is left who could send.
+    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Work>, mut recalls: mpsc::Receiver<Recall>) {
         loop {
             tokio::select! {
                 work = queue.recv() => match work {
                     Some(first) => self.take_in(together(first, &mut queue)).await,
                     None => break,
                 },
-                _ = joining.tick() => self.join().await,
+                Some(recall) = recalls.recv() => self.bring_back(recall),
+                () = sleep_until(self.rhythm.join.into()) => self.join().await,
             }
-            if tidied.elapsed() >= TIDY_EVERY {
-                tidied = Stopwatch::now();
+            if self.rhythm.tidied.is_none_or(|last| last.elapsed() >= TIDY_EVERY) {
+                self.rhythm.tidied = Some(Stopwatch::now());
                 self.saving.tidy(clock(), &self.service);
-            }
-            if stop.is_cancelled() && queue.is_empty() && queue.is_closed() {
-                break;
             }
         }
         // What is open is in the log, and is read again when the program starts.
+        self.saving.is_clear(clock(), &self.service);
         self.saving.tidy(clock(), &self.service);
+        // The judge may ask while it hears the last.
+        tokio::select! {
+            () = self.telling.finish() => {}
+            () = async { while let Some(recall) = recalls.recv().await { drop(recall) } } => {}
+        }
     }
 
     /// Reads, stores, answers, and tells the judge.
@@ -121,19 +137,26 @@ impl Intake {
             return;
         }
         let watch = Stopwatch::now();
-        let _span = Self::span(&group).entered();
+        let span = Self::span(&group).entered();
+        let arrived = group.iter().map(|work| work.arrived(now)).min().unwrap_or(now);
         let read: Vec<Read> = group.into_iter().map(|work| self.read(work)).collect();
-        let mut taken = self.normalizer.take(now);
-        taken.facts.commons_mut().for_each(|common| common.received_at = common.received_at.or(Some(now)));
-        self.stirred = true;
-        let news = News { came: taken.facts.clone(), went: BTreeSet::new() };
-        let stored = self.saving.save(taken, now, &self.service);
+        let mut taken = self.normalizer.take(arrived);
+        taken.facts.commons_mut().for_each(|common| common.received_at = common.received_at.or(Some(arrived)));
+        self.rhythm.stirred = self.rhythm.stirred.or(Some(arrived));
+        let news = News { came: taken.facts.clone(), since: arrived, is_sent: true, ..News::default() };
+        let is_safe = self.saving.save(taken, now, &self.service);
         for Read { work, outcome } in read {
-            answer(work, &if stored { outcome.map_or_else(|answer| answer, Counts::into_answer) } else { refused() });
+            answer(work, &if is_safe { outcome.map_or_else(|answer| answer, Counts::into_answer) } else { refused() });
         }
         self.instruments.intake.record(watch.elapsed().as_secs_f64(), &[]);
-        drop(_span);
-        self.tell(news).await;
+        drop(span);
+        self.telling.tell(news).await;
+    }
+
+    /// What the judge forgot, if the disk still has it.
+    fn bring_back(&self, Recall { tasks, answer }: Recall) {
+        // Who asked may have ended.
+        _ = answer.send(self.saving.load_tasks(tasks));
     }
 
     /// A span of the program's own, unless what came is the program's own telemetry.
@@ -175,19 +198,24 @@ impl Intake {
 
     /// Reads open traces anew, and settles those that nothing came for.
     async fn join(&mut self) {
+        let watch = Stopwatch::now();
         let now = clock();
-        let before = Instant(now.0.saturating_sub(i64::try_from(self.settle.as_nanos()).unwrap_or(i64::MAX)));
-        if self.stirred {
-            self.stirred = false;
+        self.telling.pass_on();
+        if let Some(arrived) = self.rhythm.stirred.take() {
             let change = self.normalizer.join();
-            self.tell_change(change, now).await;
+            self.tell_change(change, arrived).await;
         }
-        if self.settled.elapsed() >= SETTLE_EVERY && self.is_anything_open() {
-            self.settled = Stopwatch::now();
-            let settled = self.normalizer.settle(before);
-            self.saving.save_settled(&settled, now, &self.service);
-            self.tell_change(settled.change, now).await;
+        if self.rhythm.settled.elapsed() >= SETTLE_EVERY {
+            self.rhythm.settled = watch;
+            self.saving.measure(&self.service);
+            if self.saving.is_clear(now, &self.service) && self.is_anything_open() {
+                let before = now.0.saturating_sub(i64::try_from(self.settle.as_nanos()).unwrap_or(i64::MAX));
+                let settled = self.normalizer.settle(Instant(before));
+                self.saving.save_settled(&settled, now, &self.service);
+                self.tell_change(settled.change, now).await;
+            }
         }
+        self.rhythm.join = Stopwatch::now() + JOIN_EVERY.max(watch.elapsed() * (JOIN_SHARE - 1));
     }
 
     fn is_anything_open(&self) -> bool {
@@ -195,18 +223,10 @@ impl Intake {
         load.groups + load.waiting + load.unsure > 0
     }
 
-    async fn tell_change(&self, change: FactsDelta, now: Instant) {
-        let FactsDelta { mut added, removed } = change;
-        added.commons_mut().for_each(|common| common.received_at = common.received_at.or(Some(now)));
-        self.tell(News { came: added, went: removed }).await;
-    }
-
-    /// Waits while the judge is behind: then requests wait, and at last senders are told to.
-    async fn tell(&self, news: News) {
-        if !(news.came.is_empty() && news.went.is_empty()) {
-            // Without a judge the program is about to end.
-            _ = self.judge.send(news).await;
-        }
+    async fn tell_change(&mut self, change: FactsDelta, arrived: Instant) {
+        let FactsDelta { added: mut came, removed: went } = change;
+        came.commons_mut().for_each(|common| common.received_at = common.received_at.or(Some(arrived)));
+        self.telling.tell(News { came, went, since: arrived, is_sent: false }).await;
     }
 }
 

@@ -12,29 +12,24 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::board::Board;
-use super::intake::News;
-use super::parts::{JUDGE, counted, nanos};
+use super::memory::{Heard, Learnt, Memory, earlier};
+use super::news::News;
+use super::parts::{JUDGE, counted};
 use super::reload::Reloading;
 use super::{clock, state};
 use crate::api::{Readiness, Reload, Snapshot};
-use crate::config::Retention;
 use crate::findings::active;
 use crate::findings::track::Changes;
-use crate::findings::{Finding, RuleCoverage, Tracker};
+use crate::findings::{Active, Finding, RuleCoverage, Severity, Tracker};
 use crate::instant::Instant;
 use crate::live::{Keyed, LiveError};
 use crate::measures::{self, Measures};
-use crate::normalize::identity::Known;
 use crate::publish::alertmanager::Alerts;
 use crate::publish::prometheus::{Exporter, Look};
-use crate::rules::{self, AsOf, Engine};
-use crate::tables::{Facts, FactsDelta};
+use crate::rules::{self, AsOf, Engine, RuleFailure};
+use crate::tables::FactsDelta;
 use crate::telemetry::Instruments;
 
-/// News that are judged together.
-const MOST_NEWS: usize = 64;
-/// How often what is too old leaves memory.
-const FORGET_EVERY: Duration = Duration::from_secs(5);
 /// Facts whose arrival is remembered, for the delay from arrival to finding.
 const MOST_ARRIVALS: usize = 200_000;
 
@@ -42,24 +37,22 @@ const MOST_ARRIVALS: usize = 200_000;
 pub(super) struct Judge {
     pub(super) engine: Engine,
     pub(super) keyed: Keyed,
-    pub(super) known: Known,
-    /// Tasks of which something came after they had left memory.
-    pub(super) late: Vec<String>,
+    pub(super) memory: Memory,
+    pub(super) heard: Heard,
     /// Facts of before the start, until they are judged.
-    pub(super) stored: Option<Facts>,
+    pub(super) stored: Option<News>,
     pub(super) board: Board,
     pub(super) measures: Measures,
     pub(super) snapshot: Arc<ArcSwap<Snapshot>>,
-    pub(super) retention: Retention,
     /// A finding is over when it was seen last, or came due, this long ago.
     pub(super) active: Option<Duration>,
-    /// When it was looked last what is too old.
-    pub(super) forgot: Stopwatch,
     pub(super) tracker: Tracker,
     pub(super) coverage: Coverage,
     pub(super) arrivals: Arrivals,
     pub(super) exporter: Arc<Exporter>,
     pub(super) alerts: Alerts,
+    /// Alertmanagers are told of findings from this severity on.
+    pub(super) told_from: Severity,
     pub(super) instruments: Instruments,
     pub(super) most_agents: usize,
     /// Where what is open is remembered.
@@ -76,24 +69,31 @@ impl Judge {
         stop: CancellationToken,
         readiness: Arc<Readiness>,
     ) {
-        let stored = self.stored.take().unwrap_or_default();
-        let delta = self.learn(vec![News { came: stored, ..News::default() }]);
-        self.judge_or_log(&delta).await;
         self.exporter.service().loaded(clock());
+        self.heard.news_of_before(self.stored.take());
         let mut ticking = tokio::time::interval(tick);
         ticking.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             let stopped = tokio::select! {
+                biased;
                 () = stop.cancelled() => true,
                 Some(reload) = reloading.reloads.recv() => {
                     self.reload(reload, &mut reloading).await;
                     false
                 }
                 _ = ticking.tick() => false,
+                Some(next) = news.recv(), if self.heard.has_room() => {
+                    self.heard.push(next);
+                    if self.heard.has_room() {
+                        continue;
+                    }
+                    false
+                }
             };
+            self.heard.drain(&mut news);
             self.tick(&mut news).await;
             readiness.ready(JUDGE);
-            if stopped && news.is_empty() {
+            if stopped {
                 break;
             }
         }
@@ -101,46 +101,40 @@ impl Judge {
 
     async fn tick(&mut self, news: &mut mpsc::Receiver<News>) {
         let watch = Stopwatch::now();
-        let mut together = Vec::new();
-        while together.len() < MOST_NEWS {
-            let Ok(next) = news.try_recv() else { break };
-            together.push(next);
+        let span = tracing::info_span!("tick", news = tracing::field::Empty);
+        self.forget(clock()).await;
+        let heard = self.heard.take();
+        span.record("news", heard.len());
+        for News { came, .. } in &heard {
+            self.arrivals.note(came.commons());
         }
-        let span = tracing::info_span!("tick", news = together.len());
-        let mut delta = self.learn(together);
-        delta.then(self.forget(clock()));
+        let Learnt { mut delta, came, again } = self.memory.learn(heard);
+        self.instruments.facts.add(came as u64, &[]);
+        self.exporter.service().duplicates(again as u64);
+        let heard = &mut self.heard;
+        let hear = async || {
+            while let Some(next) = news.recv().await {
+                heard.push(next);
+            }
+        };
+        delta.then(self.memory.recall(hear).await);
         self.judge_or_log(&delta).await;
         let now = clock();
         drop(span);
         self.show(now);
         let took = watch.elapsed();
+        self.heard.drain(news);
+        let lag = self.heard.oldest().map_or(0, |oldest| now.0.saturating_sub(oldest.0));
         self.instruments.tick.record(took.as_secs_f64(), &[]);
-        self.exporter.service().ticked(took, now, took);
+        self.exporter.service().ticked(took, now, Duration::from_nanos(u64::try_from(lag).unwrap_or(0)));
     }
 
-    /// What the news change in who is who.
-    fn learn(&mut self, news: Vec<News>) -> FactsDelta {
-        let mut delta = FactsDelta::default();
-        for News { came, went } in news {
-            self.arrivals.note(came.commons());
-            let new = came.len() as u64;
-            let added = self.known.add(came);
-            delta.then(added.delta);
-            self.late.extend(added.late);
-            delta.then(self.known.remove(went.iter().map(String::as_str)));
-            self.instruments.facts.add(new, &[]);
-        }
-        delta
-    }
-
-    /// What changes by that which is too old leaving memory.
-    fn forget(&mut self, now: Instant) -> FactsDelta {
-        if self.forgot.elapsed() < FORGET_EVERY {
-            return FactsDelta::default();
-        }
-        self.forgot = Stopwatch::now();
-        let before = |kept| Instant(now.0.saturating_sub(nanos(kept)));
-        self.known.evict(before(self.retention.memory), before(self.retention.cards)).delta
+    /// Lets go what is too old, and the series of agents that were not seen since.
+    async fn forget(&mut self, now: Instant) {
+        let Some(delta) = self.memory.evict(now) else { return };
+        self.judge_or_log(&delta).await;
+        let gone = self.measures.drop_unseen(self.memory.oldest(now));
+        self.board.forget(&gone);
     }
 
     /// Puts other rules in the place of these, if they are good.
@@ -160,8 +154,11 @@ impl Judge {
 
     async fn replace(&mut self, engine: Engine) -> Result<(), String> {
         let mut keyed = Keyed::new(&engine).map_err(|error| error.to_string())?;
-        let all = FactsDelta { added: self.known.facts(), ..FactsDelta::default() };
-        keyed.apply(&all).await.map_err(|error| error.to_string())?;
+        let all = FactsDelta { added: self.memory.facts(), ..FactsDelta::default() };
+        let tick = keyed.apply(&all).await.map_err(|error| error.to_string())?;
+        if let Some(RuleFailure { rule, message }) = tick.failures.first() {
+            return Err(format!("{rule} fails over the facts that are here: {message}"));
+        }
         self.tracker.count_from_zero(&counted(engine.corpus()));
         self.exporter.service().begin_rules(engine.corpus().rules.iter().map(|rule| rule.id.as_str()));
         self.coverage = Coverage::new(&engine);
@@ -184,6 +181,9 @@ impl Judge {
         self.measures.apply(delta);
         self.coverage.add(&self.engine, &delta.added)?;
         let tick = self.keyed.apply(delta).await?;
+        for (query, took) in tick.took.iter().filter(|(query, _)| self.engine.corpus().rule(query).is_some()) {
+            self.exporter.service().evaluated(query, *took);
+        }
         for failure in &tick.failures {
             tracing::error!(rule = %failure.rule, message = %failure.message, "a rule failed");
             self.exporter.service().evaluation_failed(&failure.rule);
@@ -195,8 +195,8 @@ impl Judge {
     fn show(&mut self, now: Instant) {
         let mut firing = self.keyed.findings(&AsOf::Fixed(now));
         if let Some(active) = self.active {
-            let oldest = now.0.saturating_sub(nanos(active));
-            firing.retain(|finding| finding.last_seen.max(finding.due_at).0 > oldest);
+            let oldest = earlier(now, active);
+            firing.retain(|finding| finding.last_seen.max(finding.due_at) > oldest);
         }
         let changes = self.tracker.look(&firing, now, |finding| self.arrivals.newest(finding));
         Self::log(&changes);
@@ -206,7 +206,9 @@ impl Judge {
         let fleet = self.measures.snapshot();
         let open = open_tasks(&fleet);
         self.exporter.publish(look, fleet.into_families());
-        self.alerts.publish(&active);
+        let is_told = |group: &&Active| group.labels.severity >= self.told_from;
+        self.alerts.publish(&active.iter().filter(is_told).cloned().collect::<Vec<Active>>());
+        self.keyed.sizes().for_each(|(table, rows)| self.exporter.service().facts(table, rows as u64));
         self.snapshot.store(Arc::new(Snapshot::new(now, firing, self.board.agents(&open))));
         let is_new = !(changes.opened.is_empty() && changes.changed.is_empty() && changes.ended.is_empty());
         if is_new && let Err(error) = state::write(&self.state, &self.tracker.state()) {

@@ -13,11 +13,17 @@ mod board;
 mod following;
 mod intake;
 mod judge;
+mod memory;
+mod news;
 mod parts;
 mod reading;
 mod reload;
 mod saving;
 mod state;
+mod stored;
+mod watching;
+
+use std::time::Duration;
 
 use anyhow::Context;
 use tokio::net::TcpListener;
@@ -31,6 +37,9 @@ use crate::config::{Config, Overrides, ServeOverrides};
 use crate::instant::Instant;
 use crate::rules;
 use crate::telemetry::{self, Exporting};
+
+/// How long ending may take: supervisors give 10 s, of which the last words of the program's own telemetry need some.
+const LONGEST_END: Duration = Duration::from_secs(6);
 
 /// This machine's time.
 fn clock() -> Instant {
@@ -60,6 +69,8 @@ pub(super) fn run(args: Serve, global: &Global) -> anyhow::Result<Outcome> {
         (exporting, served)
     };
     exporting.stop();
+    // What still runs has acknowledged nothing that is not on the disk.
+    runtime.shutdown_timeout(Duration::ZERO);
     served.map(|()| Outcome::Clean)
 }
 
@@ -82,7 +93,7 @@ fn checked(config: &Config, problems: &[rules::Problem]) -> anyhow::Result<Outco
     vocabulary(config)?;
     key_map(&config.exchange_keys)?;
     identities(config);
-    parts::listen_settings(config)?;
+    parts::try_files(&config.serve)?;
     problems.iter().for_each(|problem| say(&format!("{problem}\n")));
     if problems.is_empty() {
         print("configuration and rules are good\n")?;
@@ -127,10 +138,16 @@ async fn serve(config: Config, global: &Global) -> anyhow::Result<()> {
     let stop = CancellationToken::new();
     let service = Service::start(config, global.clone(), sockets, admin, stop.clone()).await?;
     say("ready\n");
-    stopped(&service).await;
-    say("stopping: what was received is being stored\n");
+    let failed = service.failed();
+    tokio::select! {
+        () = stopped(&service) => say("stopping: what was received is being stored\n"),
+        () = failed.cancelled() => say("stopping: a part of the service failed\n"),
+    }
     stop.cancel();
-    service.ended().await;
+    if tokio::time::timeout(LONGEST_END, service.ended()).await.is_err() {
+        tracing::warn!("what was stored last is judged after the next start");
+    }
+    anyhow::ensure!(!failed.is_cancelled(), "a part of the service failed: the log says which");
     Ok(())
 }
 
@@ -145,7 +162,7 @@ async fn stopped(service: &Service) {
         tokio::select! {
             _ = terminated.recv() => return,
             _ = tokio::signal::ctrl_c() => return,
-            _ = hung_up.recv() => service.reload().await,
+            _ = hung_up.recv() => service.reload(),
         }
     }
 }

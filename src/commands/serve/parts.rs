@@ -3,11 +3,11 @@
 //! In: settings and sockets. Out: tasks and threads that run until they are told to stop, and end in order: listeners first,
 //! then the intake when it has nothing left, then the judge.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant as Stopwatch};
 
 use anyhow::Context;
 use arc_swap::ArcSwap;
@@ -17,38 +17,41 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::board::Board;
-use super::intake::{Intake, News, Work};
+use super::intake::{Intake, Rhythm, Work};
 use super::judge::{Arrivals, Coverage, Judge};
+use super::memory::{Heard, Memory};
+use super::news::{News, Recall, Telling};
 use super::reading::Reading;
 use super::reload::Reloading;
 use super::saving::Saving;
+use super::stored::Stored;
+use super::watching::Watching;
 use super::{clock, following, state};
 use crate::api::{self, Api, Readiness, Reload, Snapshot, Token};
 use crate::cli::Global;
 use crate::commands::setup::{engine, identities, key_map, limits, vocabulary};
 use crate::config::{Config, ServeSettings};
-use crate::findings::Tracker;
 use crate::findings::active;
 use crate::findings::track::{Counted, State};
-use crate::instant::Instant;
+use crate::findings::{Severity, Tracker};
 use crate::live::Keyed;
 use crate::measures::Measures;
-use crate::normalize::identity::Known;
-use crate::normalize::open::{OpenNormalizer, Piece};
 use crate::publish::alertmanager::{self, Alerts};
 use crate::publish::prometheus::Exporter;
 use crate::receive::Follower;
 use crate::receive::listen::{Delivery, Listen, ListenSettings, TlsSettings};
 use crate::rules::Corpus;
 use crate::rules::render::alert_name;
-use crate::store::{LogSettings, Retention, Store, StoreSettings};
-use crate::tables::Facts;
 use crate::telemetry::Instruments;
 
-/// Requests that may wait for the intake.
+/// Requests that may wait before senders are told to come again.
 const WAITING_REQUESTS: usize = 1024;
-/// News that may wait for the judge.
+/// Requests and pieces of files that the intake may take together.
+const WAITING_WORK: usize = 256;
+/// News that may wait with the judge.
 const WAITING_NEWS: usize = 64;
+/// Bytes of the longest line of a followed file.
+const LONGEST_LINE: u64 = 64 << 20;
 
 /// Names of parts whose readiness is told.
 pub(super) const INTAKE: &str = "intake";
@@ -60,10 +63,74 @@ pub(super) struct Service {
     tasks: TaskTracker,
     intake: JoinHandle<()>,
     judge: JoinHandle<()>,
-    /// Ends the intake, once nobody can send any more.
-    end_intake: CancellationToken,
     /// Ends the judge, once there is no more news.
     end_judge: CancellationToken,
+    /// A part ended that nobody told to.
+    failed: CancellationToken,
+}
+
+/// What is made first and shared by the parts.
+struct Shared {
+    exporter: Arc<Exporter>,
+    readiness: Arc<Readiness>,
+    snapshot: Arc<ArcSwap<Snapshot>>,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    failed: CancellationToken,
+}
+
+impl Shared {
+    fn new(stop: CancellationToken) -> anyhow::Result<Self> {
+        Ok(Self {
+            exporter: Arc::new(Exporter::new(&Measures::default().snapshot().into_families())?),
+            readiness: Arc::new(Readiness::starting(&[INTAKE, JUDGE])),
+            snapshot: Arc::new(ArcSwap::from_pointee(Snapshot::default())),
+            tasks: TaskTracker::new(),
+            stop,
+            failed: CancellationToken::new(),
+        })
+    }
+
+    /// Runs a part beside the others.
+    fn spawn(&self, name: &'static str, part: impl Future<Output = ()> + Send + 'static) {
+        let needed = Needed { name, stop: self.stop.clone(), failed: self.failed.clone() };
+        self.tasks.spawn(async move {
+            part.await;
+            drop(needed);
+        });
+    }
+
+    /// Runs a part on a thread of its own: its work is long, and no other task should wait for it.
+    fn thread<F: Future<Output = ()>>(
+        &self,
+        name: &'static str,
+        part: impl FnOnce() -> F + Send + 'static,
+    ) -> anyhow::Result<JoinHandle<()>> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let needed = Needed { name, stop: self.stop.clone(), failed: self.failed.clone() };
+        let run = move || {
+            runtime.block_on(part());
+            drop(needed);
+        };
+        Ok(std::thread::Builder::new().name(name.to_owned()).spawn(run)?)
+    }
+}
+
+/// Held by a part that the service cannot be without. When it is dropped before the service was told to stop, or by a panic,
+/// the service ends: one that takes in and does not judge, or the other way round, would look alive.
+struct Needed {
+    name: &'static str,
+    stop: CancellationToken,
+    failed: CancellationToken,
+}
+
+impl Drop for Needed {
+    fn drop(&mut self) {
+        if std::thread::panicking() || !self.stop.is_cancelled() {
+            tracing::error!(part = self.name, "a part of the service failed: the service ends");
+            self.failed.cancel();
+        }
+    }
 }
 
 impl Service {
@@ -76,103 +143,113 @@ impl Service {
         stop: CancellationToken,
     ) -> anyhow::Result<Self> {
         let serve = config.serve.clone();
-        let exporter = Arc::new(Exporter::new(&Measures::default().snapshot().into_families())?);
-        let readiness = Arc::new(Readiness::starting(&[INTAKE, JUDGE]));
-        let snapshot = Arc::new(ArcSwap::from_pointee(Snapshot::default()));
+        let shared = Shared::new(stop.clone())?;
         let (reload, reloads) = mpsc::channel(4);
-        let tasks = TaskTracker::new();
 
         // Health can be asked while what was stored is read.
         let token = token(&serve)?;
         let api = Api {
-            snapshot: Arc::clone(&snapshot),
-            exporter: Arc::clone(&exporter),
-            readiness: Arc::clone(&readiness),
+            snapshot: Arc::clone(&shared.snapshot),
+            exporter: Arc::clone(&shared.exporter),
+            readiness: Arc::clone(&shared.readiness),
             reload: reload.clone(),
             token: token.as_deref().map(Token::new),
         };
-        tasks.spawn(api::serve(admin, api.router(), api::Limits::default(), stop.clone()));
+        shared.spawn("api", api::serve(admin, api.router(), api::Limits::default(), stop.clone()));
 
-        let (store, recovered) = open(&serve)?;
-        let known_facts =
-            store.load(Instant(clock().0.saturating_sub(nanos(serve.retention.memory)))..Instant(i64::MAX))?;
-        tracing::info!(facts = known_facts.len(), pieces = recovered.pieces.len(), "what was stored is read");
-
-        let (work, queue) = mpsc::channel::<Work>(WAITING_REQUESTS);
+        let stored = Stored::open(&serve, vocabulary(&config)?, clock())?;
+        let (work, queue) = mpsc::channel::<Work>(WAITING_WORK);
         let (news, heard) = mpsc::channel::<News>(WAITING_NEWS);
-        let mut normalizer = OpenNormalizer::new(vocabulary(&config)?);
-        normalizer.restore(pieces(recovered.pieces), &known_facts);
+        let (recalls, recalled) = mpsc::channel::<Recall>(1);
+        let judge = judge(&config, &shared, recalls, &stored)?;
+        push(&serve, &judge, &shared)?;
         let intake = Intake {
             reading: Reading {
                 limits: limits(&config.limits),
                 keys: key_map(&config.exchange_keys)?,
                 observers: config.observers.clone(),
             },
-            normalizer,
-            saving: Saving::new(store, &known_facts, serve.lake_every),
-            judge: news,
-            service: exporter.service().clone(),
+            normalizer: stored.normalizer,
+            saving: Saving::new(stored.store, &stored.facts, Arc::clone(&shared.readiness), serve.lake_every),
+            telling: Telling::new(news),
+            service: shared.exporter.service().clone(),
             instruments: Instruments::new(),
             settle: serve.settle,
-            stirred: true,
-            settled: Stopwatch::now(),
+            rhythm: Rhythm::default(),
         };
-        let judge = judge(&config, known_facts, &exporter, &snapshot)?;
-        push(&serve, &judge, &exporter, &tasks, &stop)?;
+        let judge = Judge { stored: Some(News { came: stored.facts, since: clock(), ..News::default() }), ..judge };
 
-        let (end_intake, end_judge) = (CancellationToken::new(), CancellationToken::new());
-        let reloading = Reloading { global, reloads, running: config };
-        let listen = Listen::new(listen_settings_of(&serve, token)?, deliveries(work.clone(), &tasks))?;
-        if !sockets.is_empty() {
-            tasks.spawn(listen.serve(sockets, stop.clone()));
-        }
+        listen(&serve, token, sockets, &work, &shared)?;
         if !serve.follow.is_empty() {
             let marks = serve.data.join("follow.json");
-            let follower = Follower::new(serve.follow.clone(), state::read(&marks), 64 << 20);
-            tasks.spawn(following::follow(follower, marks, work, stop));
+            let follower = Follower::new(serve.follow.clone(), state::read(&marks), LONGEST_LINE);
+            shared.spawn("follow", following::follow(follower, marks, work, stop));
         } else {
             drop(work);
         }
-        readiness.ready(INTAKE);
-        let end = end_intake.clone();
-        let intake = thread("intake", move || intake.run(queue, end))?;
-        let end = end_judge.clone();
-        let judge = thread("judge", move || judge.run(heard, reloading, serve.tick, end, readiness))?;
-        Ok(Self { reload, tasks, intake, judge, end_intake, end_judge })
+        shared.readiness.ready(INTAKE);
+        let end_judge = CancellationToken::new();
+        let (end, readiness) = (end_judge.clone(), Arc::clone(&shared.readiness));
+        let reloading = Reloading { global, reloads, running: config };
+        let judge = shared.thread("judge", move || judge.run(heard, reloading, serve.tick, end, readiness))?;
+        let intake = shared.thread("intake", move || intake.run(queue, recalled))?;
+        let Shared { tasks, failed, .. } = shared;
+        Ok(Self { reload, tasks, intake, judge, end_judge, failed })
     }
 
-    /// Reads configuration and rules anew; what is wrong with them is logged.
-    pub(super) async fn reload(&self) {
-        let (answer, told) = oneshot::channel();
-        if self.reload.send(Reload { answer }).await.is_ok() {
-            _ = told.await;
+    /// Has configuration and rules read anew; what is wrong with them is logged.
+    pub(super) fn reload(&self) {
+        let (answer, _) = oneshot::channel();
+        if self.reload.try_send(Reload { answer }).is_err() {
+            tracing::warn!("reloads are under way already");
         }
+    }
+
+    /// Becomes true when a part ended that should not have.
+    pub(super) fn failed(&self) -> CancellationToken {
+        self.failed.clone()
     }
 
     /// Waits until everything ended.
     pub(super) async fn ended(self) {
         self.tasks.close();
         self.tasks.wait().await;
-        self.end_intake.cancel();
         join(self.intake).await;
         self.end_judge.cancel();
         join(self.judge).await;
     }
 }
 
+/// A thread that panicked has said so, and [`Needed`] has told the service.
 async fn join(thread: JoinHandle<()>) {
-    if tokio::task::spawn_blocking(move || thread.join()).await.is_ok_and(|ended| ended.is_err()) {
-        tracing::error!("a part of the service panicked");
-    }
+    _ = tokio::task::spawn_blocking(move || thread.join()).await;
 }
 
-/// Runs a part on a thread of its own: its work is long, and no other task should wait for it.
-fn thread<F: Future<Output = ()>>(
-    name: &str,
-    part: impl FnOnce() -> F + Send + 'static,
-) -> anyhow::Result<JoinHandle<()>> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    Ok(std::thread::Builder::new().name(name.to_owned()).spawn(move || runtime.block_on(part()))?)
+/// Starts the receivers, on the sockets that there are.
+fn listen(
+    serve: &ServeSettings,
+    token: Option<String>,
+    sockets: Vec<TcpListener>,
+    work: &mpsc::Sender<Work>,
+    shared: &Shared,
+) -> anyhow::Result<()> {
+    if sockets.is_empty() {
+        return Ok(());
+    }
+    let deliveries = deliveries(work.clone(), &shared.tasks);
+    let queue = deliveries.downgrade();
+    let listen = Listen::new(listen_settings_of(serve, token)?, deliveries)?;
+    let watching = Watching {
+        counters: listen.counters(),
+        memory: listen.memory(),
+        deliveries: queue,
+        work: work.downgrade(),
+        service: shared.exporter.service().clone(),
+        seen: HashMap::new(),
+    };
+    shared.tasks.spawn(watching.run(shared.stop.clone()));
+    shared.spawn("listeners", listen.serve(sockets, shared.stop.clone()));
+    Ok(())
 }
 
 /// Hands deliveries of the listeners to the intake.
@@ -188,66 +265,37 @@ fn deliveries(work: mpsc::Sender<Work>, tasks: &TaskTracker) -> mpsc::Sender<Del
     sender
 }
 
-fn open(serve: &ServeSettings) -> anyhow::Result<(Store, crate::store::Recovered)> {
-    let retention = Retention {
-        max_age: Some(serve.retention.disk),
-        max_bytes: Some(serve.retention.disk_bytes).filter(|bytes| *bytes > 0),
-    };
-    let log = LogSettings::default();
-    let log = LogSettings { segment_age: log.segment_age.min(serve.lake_every), ..log };
-    let settings = StoreSettings { log, retention };
-    let opened = Store::open(&serve.data, settings);
-    let (store, recovered) = opened.with_context(|| format!("cannot use {}", serve.data.display()))?;
-    for damage in recovered.damage.iter().filter(|damage| !damage.is_tail) {
-        tracing::error!(
-            segment = damage.segment,
-            offset = damage.offset,
-            bytes = damage.bytes,
-            "a part of the log is damaged"
-        );
-    }
-    Ok((store, recovered))
-}
-
-fn pieces(stored: Vec<crate::store::Piece>) -> Vec<Piece> {
-    let read = |piece: crate::store::Piece| {
-        Piece::from_bytes(&piece.bytes).map_err(|error| tracing::error!(%error, "a stored piece cannot be read")).ok()
-    };
-    stored.into_iter().filter_map(read).collect()
-}
-
-fn judge(
-    config: &Config,
-    facts: Facts,
-    exporter: &Arc<Exporter>,
-    snapshot: &Arc<ArcSwap<Snapshot>>,
-) -> anyhow::Result<Judge> {
+fn judge(config: &Config, shared: &Shared, recalls: mpsc::Sender<Recall>, stored: &Stored) -> anyhow::Result<Judge> {
     let engine = engine(config)?;
     let keyed = Keyed::new(&engine)?;
     let state_file = config.serve.data.join("state.json");
     let remembered: State = state::read(&state_file);
     let tracker = Tracker::restore(&counted(engine.corpus()), remembered);
-    exporter.service().begin_rules(engine.corpus().rules.iter().map(|rule| rule.id.as_str()));
+    shared.exporter.service().begin_rules(engine.corpus().rules.iter().map(|rule| rule.id.as_str()));
     let most_agents = config.serve.limits.max_agents;
+    let told_from = config.serve.alertmanager.as_ref().map_or(Severity::Info, |settings| settings.severity.into());
+    let mut open = active::group(tracker.open(), most_agents);
+    open.retain(|group| group.labels.severity >= told_from);
+    let mut memory = Memory::new(identities(config), config.serve.retention.clone(), recalls);
+    memory.are_elsewhere(&stored.elsewhere);
     Ok(Judge {
         coverage: Coverage::new(&engine),
-        alerts: Alerts::new(active::group(tracker.open(), most_agents)),
+        alerts: Alerts::new(open),
+        told_from,
         keyed,
         engine,
-        known: Known::new(identities(config)),
-        stored: Some(facts),
-        late: Vec::new(),
+        memory,
+        heard: Heard::default(),
+        stored: None,
         tracker,
         arrivals: Arrivals::default(),
         board: Board::default(),
         measures: Measures::new(most_agents),
-        exporter: Arc::clone(exporter),
-        snapshot: Arc::clone(snapshot),
+        exporter: Arc::clone(&shared.exporter),
+        snapshot: Arc::clone(&shared.snapshot),
         instruments: Instruments::new(),
         most_agents,
-        retention: config.serve.retention.clone(),
         active: config.serve.active,
-        forgot: Stopwatch::now(),
         state: state_file,
     })
 }
@@ -263,20 +311,14 @@ pub(super) fn counted(corpus: &Corpus) -> Vec<Counted> {
 }
 
 /// Starts to tell Alertmanagers, where any are named.
-fn push(
-    serve: &ServeSettings,
-    judge: &Judge,
-    exporter: &Exporter,
-    tasks: &TaskTracker,
-    stop: &CancellationToken,
-) -> anyhow::Result<()> {
+fn push(serve: &ServeSettings, judge: &Judge, shared: &Shared) -> anyhow::Result<()> {
     let Some(settings) = &serve.alertmanager else { return Ok(()) };
     let client = alertmanager::client()?;
     for url in &settings.urls {
         let mut to = alertmanager::Settings::new(url, alert_name)?;
         to.runbooks.clone_from(&serve.runbook_base);
-        let pusher = judge.alerts.pusher(client.clone(), to, exporter.service().clone(), clock);
-        tasks.spawn(pusher.run(stop.clone()));
+        let pusher = judge.alerts.pusher(client.clone(), to, shared.exporter.service().clone(), clock);
+        shared.tasks.spawn(pusher.run(shared.stop.clone()));
     }
     Ok(())
 }
@@ -294,11 +336,19 @@ fn secret(path: &Path) -> anyhow::Result<String> {
     Ok(text.trim().to_owned())
 }
 
-/// How the listeners behave.
-pub(super) fn listen_settings(config: &Config) -> anyhow::Result<ListenSettings> {
-    listen_settings_of(&config.serve, token(&config.serve)?)
+/// Finds out whether the files that the settings name can be used, without listening.
+///
+/// # Errors
+/// When one cannot.
+pub(super) fn try_files(serve: &ServeSettings) -> anyhow::Result<()> {
+    Listen::new(listen_settings_of(serve, token(serve)?)?, mpsc::channel(1).0)?;
+    for url in serve.alertmanager.iter().flat_map(|settings| &settings.urls) {
+        alertmanager::Settings::new(url, alert_name)?;
+    }
+    Ok(())
 }
 
+/// How the listeners behave.
 fn listen_settings_of(serve: &ServeSettings, token: Option<String>) -> anyhow::Result<ListenSettings> {
     let limits = &serve.limits;
     let tls = serve.tls.as_ref().map(|files| TlsSettings {
@@ -321,7 +371,24 @@ fn listen_settings_of(serve: &ServeSettings, token: Option<String>) -> anyhow::R
     })
 }
 
-/// A duration as an [`Instant`] counts it.
-pub(super) fn nanos(duration: Duration) -> i64 {
-    i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_that_panics_or_ends_by_itself_ends_the_service_and_one_that_was_told_to_does_not() {
+        let shared = || Shared::new(CancellationToken::new()).unwrap();
+        let panicking = shared();
+        panicking.stop.cancel();
+        let thread = panicking.thread("intake", || async { panic!("a defect") }).unwrap();
+        assert!(thread.join().is_err());
+        assert!(panicking.failed.is_cancelled());
+        let ending = shared();
+        ending.thread("intake", || async {}).unwrap().join().unwrap();
+        assert!(ending.failed.is_cancelled());
+        let told = shared();
+        told.stop.cancel();
+        told.thread("intake", || async {}).unwrap().join().unwrap();
+        assert!(!told.failed.is_cancelled());
+    }
 }

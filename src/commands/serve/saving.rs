@@ -4,9 +4,11 @@
 //! sender who sends it again would add nothing: it is kept until the disk takes it, and meanwhile nothing else is read.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::{Duration, Instant as Stopwatch};
 
-use super::parts::nanos;
+use super::parts::INTAKE;
+use crate::api::Readiness;
 use crate::instant::Instant;
 use crate::normalize::open::{Piece, PieceId, Settled, Taken};
 use crate::publish::prometheus::Service;
@@ -16,6 +18,7 @@ use crate::tables::{Common, Facts};
 /// The store, and what it has still to take.
 pub(super) struct Saving {
     store: Store,
+    readiness: Arc<Readiness>,
     unsaved: Vec<Unsaved>,
     /// Facts without a time that are stored: every look at a card gives them again.
     timeless: HashSet<String>,
@@ -39,10 +42,11 @@ const LATE: i64 = 12;
 
 impl Saving {
     /// A store, and what of its facts has no time.
-    pub(super) fn new(store: Store, stored: &Facts, every: Duration) -> Self {
+    pub(super) fn new(store: Store, stored: &Facts, readiness: Arc<Readiness>, every: Duration) -> Self {
         let timeless = stored.commons().filter(|common| is_timeless(common));
         let timeless = timeless.map(|common| common.fact_id.clone()).collect();
-        Self { timeless, store, unsaved: Vec::new(), every: nanos(every).max(1) }
+        let every = i64::try_from(every.as_nanos()).unwrap_or(i64::MAX).max(1);
+        Self { store, readiness, unsaved: Vec::new(), timeless, every }
     }
 
     /// Whether nothing waits for the disk, after another try.
@@ -78,15 +82,27 @@ impl Saving {
             Ok(()) => {
                 self.unsaved.clear();
                 service.wal_synced(watch.elapsed());
+                self.readiness.ready(INTAKE);
                 true
             }
             Err(error) => {
                 self.store.discard();
                 service.wal_failed();
                 tracing::error!(error = &error as &dyn std::error::Error, "nothing can be stored");
+                // The reason alone: health is for anybody, and paths are not.
+                let reason = anyhow::Error::new(error).root_cause().to_string();
+                self.readiness.not_ready(INTAKE, format!("nothing can be stored: {reason}"));
                 false
             }
         }
+    }
+
+    /// The facts of some tasks; without those that cannot be read, as the log tells.
+    pub(super) fn load_tasks(&self, tasks: HashSet<String>) -> Facts {
+        self.store.load_tasks(tasks, Instant(i64::MIN)..Instant(i64::MAX)).unwrap_or_else(|error| {
+            tracing::error!(error = &error as &dyn std::error::Error, "facts that are needed again cannot be read");
+            Facts::default()
+        })
     }
 
     fn commit(&mut self, now: Instant) -> Result<(), StoreError> {
@@ -125,6 +141,11 @@ impl Saving {
         if let Err(error) = self.store.retain(now) {
             tracing::error!(error = &error as &dyn std::error::Error, "what is too old cannot be removed");
         }
+        self.measure(service);
+    }
+
+    /// Tells how much there is.
+    pub(super) fn measure(&self, service: &Service) {
         let sizes = self.store.sizes();
         service.wal(sizes.log_bytes, sizes.log_segments as u64);
         service.lake(sizes.lake_bytes, sizes.lake_files as u64);

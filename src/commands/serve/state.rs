@@ -18,7 +18,10 @@ pub(super) fn write<T: Serialize>(path: &Path, value: &T) -> io::Result<()> {
     let mut file = File::create(&fresh)?;
     file.write_all(&serde_json::to_vec(value)?)?;
     file.sync_data()?;
-    fs::rename(&fresh, path)
+    fs::rename(&fresh, path)?;
+    // The name is the folder's: without this a crash may bring back the old file.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)?.sync_all()
 }
 
 /// The value that was written last.

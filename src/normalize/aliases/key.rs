@@ -2,6 +2,9 @@
 //!
 //! The words are those of the `[keys]` section of `queries/aliases.toml`, which says what each is.
 
+use crate::normalize::protocol::state;
+use crate::normalize::{credential, host};
+
 macro_rules! keys {
     ($($key:ident = $word:literal,)*) => {
         /// What is looked up, in the words of the `[keys]` section.
@@ -36,4 +39,28 @@ keys! {
     LastModified = "last_modified", CacheControl = "cache_control", ContentType = "content_type",
     NotificationToken = "notification_token", Authorization = "authorization", PushUrl = "push_url",
     PushConfigId = "push_config_id", PushScheme = "push_scheme", PushKid = "push_kid", PushSignature = "push_signature",
+}
+
+impl Key {
+    /// What may be kept of the text of a key: names of parties without passwords, ids that are some.
+    pub(super) fn kept(self, text: String) -> Option<String> {
+        let is_hex = |digits: usize| text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+        match self {
+            Self::AgentName
+            | Self::Client
+            | Self::ClientAddress
+            | Self::ObserverName
+            | Self::PeerAddress
+            | Self::ServerAddress
+            | Self::Service => Some(host::name_without_secrets(&text)).filter(|name| !name.is_empty()),
+            Self::Operation => Some(credential::one_word(&text)),
+            Self::TaskState | Self::EventState if state::canonical(&text) == "unknown" => {
+                Some(credential::one_word(&text))
+            }
+            Self::ProtocolVersion => Some(credential::version_word(&text)),
+            Self::TraceId => is_hex(32).then(|| text.to_ascii_lowercase()),
+            Self::SpanId => is_hex(16).then(|| text.to_ascii_lowercase()),
+            _ => Some(text),
+        }
+    }
 }

@@ -231,7 +231,7 @@ fn validators_and_freshness_come_from_the_headers() {
         ("max-age=-1", None),
         ("max-age=", None),
         ("max-age=1, max-age=2", Some(1)),
-        ("max-age=99999999999999999999", Some(i64::MAX)),
+        ("max-age=99999999999999999999", Some(315_360_000)),
         ("", None),
     ] {
         assert_eq!(max_age(&Headers(vec![("cache-control".to_owned(), value.to_owned())])), expected, "{value}");

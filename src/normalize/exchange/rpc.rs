@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::Seen;
 use super::answer::{self, Answer};
 use super::call::Call;
+use crate::normalize::credential;
 use crate::normalize::json;
 use crate::normalize::protocol::operation::{self, Dialect, Operation};
 
@@ -76,7 +77,7 @@ fn read<'a>(seen: &Seen<'_>, request: &'a Value) -> Option<Call<'a>> {
     Some(Call {
         binding: "jsonrpc",
         operation: found.map(|(operation, _)| operation),
-        operation_raw: method.to_owned(),
+        operation_raw: credential::one_word(method),
         method,
         dialect: found.and_then(|(_, dialect)| dialect),
         rpc_id: json::id(request.get("id")),

@@ -67,6 +67,18 @@ impl Known {
         Added { delta: FactsDelta { added: self.changed(), ..FactsDelta::default() }, late }
     }
 
+    /// Takes facts that are told anew because their call or record is another now: they replace what is known of them, wherever
+    /// that stood.
+    pub fn renew(&mut self, facts: Facts) -> Added {
+        for common in facts.commons() {
+            let id = self.web.keys.of(&[&common.fact_id]);
+            if let Some(slot) = self.slots.remove(&id) {
+                self.drop_slot(slot);
+            }
+        }
+        self.add(facts)
+    }
+
     /// Forgets facts by `fact_id`, and tells what changed. What is not known is passed over.
     pub fn remove<'a>(&mut self, fact_ids: impl IntoIterator<Item = &'a str>) -> FactsDelta {
         let mut removed = BTreeSet::new();
@@ -91,6 +103,11 @@ impl Known {
     /// Number of facts.
     pub fn len(&self) -> usize {
         self.slots.len()
+    }
+
+    /// Whether a fact is known.
+    pub fn contains(&self, fact_id: &str) -> bool {
+        self.slots.contains_key(&self.web.keys.some(fact_id))
     }
 
     /// Whether there are none.
@@ -216,7 +233,7 @@ mod tests {
     fn of_old_looks_the_ends_of_runs_stay_and_of_older_ones_the_last_of_all() {
         let mut known = Known::default();
         let mut facts = Facts::default();
-        for (at, body) in (0..).zip(["x", "x", "a", "a", "a", "a", "b", "b", "a", "a", "a", "a"]) {
+        for (at, body) in (1..).zip(["x", "x", "a", "a", "a", "a", "b", "b", "a", "a", "a", "a"]) {
             look(at, body, &mut facts);
         }
         let left = |known: &Known, all: &Facts, gone: &BTreeSet<String>| -> Vec<i64> {
@@ -226,12 +243,12 @@ mod tests {
             left
         };
         known.add(facts.clone());
-        let evicted = known.evict(Instant(10), Instant(2));
+        let evicted = known.evict(Instant(11), Instant(3));
         assert_eq!(evicted.looks, 5);
         let mut gone = evicted.delta.removed;
-        assert_eq!(left(&known, &facts, &gone), [2, 5, 6, 7, 8, 10, 11]);
+        assert_eq!(left(&known, &facts, &gone), [3, 6, 7, 8, 9, 11, 12]);
         gone.extend(known.evict(Instant(1000), Instant(1000)).delta.removed);
-        assert_eq!(left(&known, &facts, &gone), [11]);
+        assert_eq!(left(&known, &facts, &gone), [12]);
     }
 
     #[test]

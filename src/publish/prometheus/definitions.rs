@@ -99,6 +99,17 @@ define! {
         "Deliveries that were not taken and are to be sent again.",
         &["receiver", "reason"],
     );
+    DENIED = counter(
+        "a2a_drift_denied_total",
+        "Requests that were answered with an error and are not to be sent again.",
+        &["receiver", "reason"],
+    );
+    CONNECTIONS = gauge("a2a_drift_connections", "Connections of senders that are open.", &[]);
+    CONNECTIONS_LOST = counter(
+        "a2a_drift_connections_lost_total",
+        "Connections of senders that were not let in or were cut off.",
+        &["reason"],
+    );
     QUEUE_DELIVERIES = gauge("a2a_drift_queue_deliveries", "Deliveries that wait for their turn.", &[]);
     QUEUE_BYTES = gauge("a2a_drift_queue_bytes", "Bytes of the deliveries that wait.", &[]);
     QUEUE_LIMIT_BYTES = gauge("a2a_drift_queue_limit_bytes", "Bytes from which on deliveries are refused.", &[]);

@@ -22,6 +22,9 @@ pub struct Service {
     duplicates: IntCounter,
     rejected: IntCounterVec,
     refused: IntCounterVec,
+    denied: IntCounterVec,
+    connections: IntGauge,
+    connections_lost: IntCounterVec,
     queue_deliveries: IntGauge,
     queue_bytes: IntGauge,
     queue_limit_bytes: IntGauge,
@@ -63,6 +66,9 @@ impl Service {
             duplicates: counter(registry, &define::DUPLICATES)?,
             rejected: counters(registry, &define::REJECTED)?,
             refused: counters(registry, &define::REFUSED)?,
+            denied: counters(registry, &define::DENIED)?,
+            connections: int_gauge(registry, &define::CONNECTIONS)?,
+            connections_lost: counters(registry, &define::CONNECTIONS_LOST)?,
             queue_deliveries: int_gauge(registry, &define::QUEUE_DELIVERIES)?,
             queue_bytes: int_gauge(registry, &define::QUEUE_BYTES)?,
             queue_limit_bytes: int_gauge(registry, &define::QUEUE_LIMIT_BYTES)?,
@@ -118,6 +124,21 @@ impl Service {
     /// Counts deliveries that a receiver did not take.
     pub fn refused(&self, receiver: &str, reason: &str, deliveries: u64) {
         add(&self.refused, &[receiver, reason], deliveries);
+    }
+
+    /// Counts requests that were answered with an error that time does not mend.
+    pub fn denied(&self, receiver: &str, reason: &str, requests: u64) {
+        add(&self.denied, &[receiver, reason], requests);
+    }
+
+    /// Connections that are open.
+    pub fn connections(&self, open: u64) {
+        self.connections.set(whole(open));
+    }
+
+    /// Counts connections that were not let in or were cut off.
+    pub fn connections_lost(&self, reason: &str, connections: u64) {
+        add(&self.connections_lost, &[reason], connections);
     }
 
     /// What waits, and the bytes from which on deliveries are refused.

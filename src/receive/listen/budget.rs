@@ -13,6 +13,22 @@ pub(super) struct Budget {
     taken: AtomicUsize,
 }
 
+/// Memory that bodies take, for whoever watches it.
+#[derive(Debug, Clone)]
+pub struct Memory(pub(super) Arc<Budget>);
+
+impl Memory {
+    /// Bytes taken now.
+    pub fn taken(&self) -> usize {
+        self.0.taken.load(Ordering::Relaxed)
+    }
+
+    /// Bytes from which on requests are told to come later.
+    pub fn limit(&self) -> usize {
+        self.0.limit
+    }
+}
+
 impl Budget {
     /// A budget of `limit` bytes.
     pub(super) fn new(limit: usize) -> Arc<Self> {

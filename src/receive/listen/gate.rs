@@ -29,7 +29,7 @@ pub(super) struct Gate {
     pub(super) counters: Arc<ListenCounters>,
     pub(super) token: Option<Token>,
     queue: mpsc::Sender<Delivery>,
-    budget: Arc<Budget>,
+    pub(super) budget: Arc<Budget>,
     unpacker: Unpacker,
 }
 

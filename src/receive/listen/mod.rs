@@ -41,6 +41,7 @@ use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub use budget::Memory;
 pub use counters::{Counter, ListenCounters, RefusedCounters, Route, RouteCounters};
 pub use delivery::{Answer, Delivery, Encoding, Receiver, Signal};
 pub use refusal::Reason;
@@ -72,6 +73,11 @@ impl Listen {
     /// What the receivers do, to be read at any time.
     pub fn counters(&self) -> Arc<ListenCounters> {
         Arc::clone(&self.gate.counters)
+    }
+
+    /// How much of the memory for bodies is taken, to be asked at any time.
+    pub fn memory(&self) -> Memory {
+        Memory(Arc::clone(&self.gate.budget))
     }
 
     /// Serves the sockets until `stop` is cancelled, then lets open requests end for as long as the settings allow.

@@ -126,7 +126,7 @@ impl Reason {
     }
 
     /// Whether the same request can succeed later, so that the sender is told when.
-    pub(super) fn is_passing(self) -> bool {
+    pub fn is_passing(self) -> bool {
         self.http() == StatusCode::SERVICE_UNAVAILABLE
     }
 

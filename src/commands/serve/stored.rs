@@ -1,0 +1,99 @@
+//! What is there when the service starts.
+//!
+//! In: the folder of log and lake. Out: the store, open traces as they were, and the facts that are in memory, so that the
+//! first look at findings sees what the last before the start saw.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use anyhow::Context;
+
+use super::memory::earlier;
+use crate::config::ServeSettings;
+use crate::instant::Instant;
+use crate::normalize::NormalizerSettings;
+use crate::normalize::open::{OpenNormalizer, Piece};
+use crate::store::{LogSettings, Recovered, Retention, Store, StoreSettings};
+use crate::tables::{CardEndpointRow, CardRow, CardSkillRow, Facts, PolicyChangeRow, SigningKeyRow, Table};
+
+/// Tables of looks, which stay for longer than the facts of tasks.
+const LOOKS: [&str; 5] =
+    [CardRow::NAME, CardSkillRow::NAME, CardEndpointRow::NAME, SigningKeyRow::NAME, PolicyChangeRow::NAME];
+/// So much more than memory holds is read: a trace that began before leaves as a whole.
+const MARGIN: Duration = Duration::from_secs(3600);
+/// So many times the patience with an open trace is looked back for what is said of open traces.
+const PATIENCES: u32 = 10;
+
+/// What is there.
+pub(super) struct Stored {
+    pub(super) store: Store,
+    /// With the pieces that are open.
+    pub(super) normalizer: OpenNormalizer,
+    /// Facts for memory, those of open traces among them.
+    pub(super) facts: Facts,
+    /// Tasks of which facts are on the disk that are not among these.
+    pub(super) elsewhere: HashSet<String>,
+}
+
+impl Stored {
+    /// Reads the folder, which is made if need be.
+    ///
+    /// # Errors
+    /// When it cannot be used, or another process has it.
+    pub(super) fn open(serve: &ServeSettings, words: NormalizerSettings, now: Instant) -> anyhow::Result<Self> {
+        let (store, recovered) = open(serve).with_context(|| format!("cannot use {}", serve.data.display()))?;
+        let pieces = pieces(recovered.pieces);
+        let oldest = earlier(now, serve.retention.memory.saturating_add(MARGIN));
+        let mut facts = store.load(oldest..Instant(i64::MAX))?;
+        facts.append(store.load_tables(&LOOKS, earlier(now, serve.retention.cards).min(oldest)..oldest)?);
+        facts.make_set();
+        let elsewhere = store.tasks_before(oldest)?;
+        tracing::info!(facts = facts.len(), pieces = pieces.len(), "what was stored is read");
+
+        let mut normalizer = OpenNormalizer::new(words);
+        let open_since = open_since(&pieces, &facts, serve.settle);
+        let mut said = facts.clone();
+        said.retain(|common| common.received_at.is_none_or(|received| received >= open_since));
+        normalizer.restore(pieces, &said);
+        // Told anew, and not as they change: the facts of open traces are not among those that were stored.
+        let mut joined = normalizer.join().added;
+        joined.commons_mut().for_each(|common| common.received_at = common.received_at.or(Some(now)));
+        facts.append(joined);
+        Ok(Self { store, normalizer, facts, elsewhere })
+    }
+}
+
+/// From when on what arrived may be about an open trace.
+fn open_since(pieces: &[Piece], facts: &Facts, settle: Duration) -> Instant {
+    let received = facts.commons().filter_map(|common| common.received_at);
+    let last = received.chain(pieces.iter().map(Piece::arrived)).max().unwrap_or_default();
+    let first = pieces.iter().map(Piece::arrived).min().unwrap_or(last);
+    earlier(last, settle.saturating_mul(PATIENCES)).min(first)
+}
+
+fn open(serve: &ServeSettings) -> anyhow::Result<(Store, Recovered)> {
+    let retention = Retention {
+        max_age: Some(serve.retention.disk),
+        max_bytes: Some(serve.retention.disk_bytes).filter(|bytes| *bytes > 0),
+    };
+    let log = LogSettings::default();
+    // A segment that is written on cannot move into the lake.
+    let log = LogSettings { segment_age: log.segment_age.min(serve.lake_every), ..log };
+    let (store, recovered) = Store::open(&serve.data, StoreSettings { log, retention })?;
+    for damage in recovered.damage.iter().filter(|damage| !damage.is_tail) {
+        tracing::error!(
+            segment = damage.segment,
+            offset = damage.offset,
+            bytes = damage.bytes,
+            "a part of the log is damaged"
+        );
+    }
+    Ok((store, recovered))
+}
+
+fn pieces(stored: Vec<crate::store::Piece>) -> Vec<Piece> {
+    let read = |piece: crate::store::Piece| {
+        Piece::from_bytes(&piece.bytes).map_err(|error| tracing::error!(%error, "a stored piece cannot be read")).ok()
+    };
+    stored.into_iter().filter_map(read).collect()
+}
