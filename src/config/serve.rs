@@ -36,6 +36,8 @@ pub struct ServeSettings {
     pub limits: ReceiverLimits,
     /// How long what is kept.
     pub retention: Retention,
+    /// A finding is over when it was seen last, or came due, this long ago; none: when its evidence leaves memory.
+    pub active: Option<Duration>,
     /// Facts move from the log to the lake, where queries see them, this often: the longer, the fewer files.
     pub lake_every: Duration,
     /// Whom to tell of findings directly.
@@ -157,6 +159,7 @@ impl Default for ServeSettings {
             tls: None,
             limits: ReceiverLimits::default(),
             retention: Retention::default(),
+            active: None,
             lake_every: HOUR,
             alertmanager: None,
             runbook_base: String::new(),
@@ -239,6 +242,8 @@ pub(super) struct ServeTable {
     limits: ReceiverLimits,
     retention: Retention,
     #[serde(deserialize_with = "some_duration")]
+    active: Option<Duration>,
+    #[serde(deserialize_with = "some_duration")]
     lake_every: Option<Duration>,
     alertmanager: Option<AlertmanagerSettings>,
     runbook_base: Option<String>,
@@ -284,6 +289,7 @@ impl ServeTable {
             tls: self.tls,
             limits: self.limits,
             retention: self.retention,
+            active: self.active.or(default.active),
             lake_every: self.lake_every.unwrap_or(default.lake_every),
             alertmanager,
             runbook_base: given.runbook_base.or(self.runbook_base).unwrap_or_default(),

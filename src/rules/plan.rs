@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use arrow::array::RecordBatch;
+use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::{Field, Schema, SchemaRef};
 use datafusion::common::tree_node::{Transformed, TreeNode};
 use datafusion::datasource::{MemTable, ViewTable};
@@ -133,15 +133,25 @@ pub(super) async fn collect(
     let (mut batches, mut size) = (Vec::new(), 0_usize);
     while let Some(batch) = stream.next().await {
         let batch = batch.map_err(fail)?;
+        let batch = RecordBatch::try_new(Arc::clone(&schema), batch.columns().iter().map(own).collect());
+        let batch = batch.map_err(|error| fail(error.into()))?;
         size = size.saturating_add(batch.get_array_memory_size());
         if size > memory {
             return Err(QueryError::plain(query, format!("stopped: its result exceeds {memory} bytes")));
         }
-        let batch = RecordBatch::try_new(Arc::clone(&schema), batch.columns().to_vec());
-        batches.push(batch.map_err(|error| fail(error.into()))?);
+        batches.push(batch);
     }
     let rows = arrow::compute::concat_batches(&schema, &batches).map_err(|error| fail(error.into()))?;
     Ok(Ran { rows, work: work(operators.as_ref()), took: started.elapsed() })
+}
+
+/// A column with texts of its own. Views may look into all texts of an input, which they would keep, and which would count anew for
+/// each batch and column.
+fn own(column: &ArrayRef) -> ArrayRef {
+    match column.as_string_view_opt() {
+        Some(views) if !views.data_buffers().is_empty() => Arc::new(views.gc()),
+        _ => Arc::clone(column),
+    }
 }
 
 /// Rows that operators gave on, and pairs of rows that joins looked at, whether or not they fit.
@@ -185,4 +195,22 @@ pub(super) fn add_inline(ctx: &SessionContext, name: &str, plan: LogicalPlan) ->
 pub(super) fn read_schema(schema: &Schema) -> SchemaRef {
     let fields = schema.fields().iter().map(|field| Field::new(field.name(), field.data_type().clone(), true));
     Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+}
+
+#[cfg(test)]
+mod tests {
+    use arrow::array::{Array, StringViewArray};
+
+    use super::*;
+
+    #[test]
+    fn a_result_keeps_its_own_texts_and_not_those_it_was_picked_from() {
+        let texts = StringViewArray::from_iter_values(
+            (0..1000).map(|n| format!("a text that is too long to be inlined, no. {n}")),
+        );
+        let few: ArrayRef = Arc::new(texts.slice(10, 2));
+        let own = own(&few);
+        assert_eq!(own.as_string_view().iter().collect::<Vec<_>>(), few.as_string_view().iter().collect::<Vec<_>>());
+        assert!(own.get_array_memory_size() < 1000 && few.get_array_memory_size() > 40_000);
+    }
 }

@@ -21,7 +21,7 @@ class Context:
         self.here, self.root, self.work = HERE, os.path.dirname(os.path.dirname(HERE)), work
         self.binary = os.path.abspath(args.binary)
         self.python, self.tools, self.js = sys.executable, os.path.join(args.tools, "bin"), args.js
-        self.memory, self.spans, self.kills = args.memory, args.spans, args.kills
+        self.active, self.spans, self.kills = args.active, args.spans, args.kills
         self.ending = contextlib.ExitStack()
 
     def folder(self, name):
@@ -49,7 +49,7 @@ def main():
     parser.add_argument("--js", required=True, help="folder with the packages of tests/tools/js-sdk")
     parser.add_argument("--spans", type=int, default=25_000, help="spans that each of the four exporters delivers")
     parser.add_argument("--kills", type=int, default=20, help="how often the service is killed")
-    parser.add_argument("--memory", type=int, default=75, help="seconds until the evidence of faults leaves memory")
+    parser.add_argument("--active", type=int, default=60, help="seconds until a finding that is not seen again is over")
     parser.add_argument("--keep", help="folder to work in, which stays")
     args = parser.parse_args()
     wanted = args.parts or PARTS

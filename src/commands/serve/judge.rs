@@ -12,7 +12,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::board::Board;
-use super::memory::{Heard, Learnt, Memory};
+use super::memory::{Heard, Learnt, Memory, earlier};
 use super::news::News;
 use super::parts::{JUDGE, counted};
 use super::reload::Reloading;
@@ -44,6 +44,8 @@ pub(super) struct Judge {
     pub(super) board: Board,
     pub(super) measures: Measures,
     pub(super) snapshot: Arc<ArcSwap<Snapshot>>,
+    /// A finding is over when it was seen last, or came due, this long ago.
+    pub(super) active: Option<Duration>,
     pub(super) tracker: Tracker,
     pub(super) coverage: Coverage,
     pub(super) arrivals: Arrivals,
@@ -191,7 +193,11 @@ impl Judge {
 
     /// Publishes what fires now.
     fn show(&mut self, now: Instant) {
-        let firing = self.keyed.findings(&AsOf::Fixed(now));
+        let mut firing = self.keyed.findings(&AsOf::Fixed(now));
+        if let Some(active) = self.active {
+            let oldest = earlier(now, active);
+            firing.retain(|finding| finding.last_seen.max(finding.due_at) > oldest);
+        }
         let changes = self.tracker.look(&firing, now, |finding| self.arrivals.newest(finding));
         Self::log(&changes);
         let active = active::group(self.tracker.open(), self.most_agents);

@@ -295,6 +295,7 @@ fn judge(config: &Config, shared: &Shared, recalls: mpsc::Sender<Recall>, stored
         snapshot: Arc::clone(&shared.snapshot),
         instruments: Instruments::new(),
         most_agents,
+        active: config.serve.active,
         state: state_file,
     })
 }

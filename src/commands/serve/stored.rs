@@ -76,7 +76,10 @@ fn open(serve: &ServeSettings) -> anyhow::Result<(Store, Recovered)> {
         max_age: Some(serve.retention.disk),
         max_bytes: Some(serve.retention.disk_bytes).filter(|bytes| *bytes > 0),
     };
-    let (store, recovered) = Store::open(&serve.data, StoreSettings { log: LogSettings::default(), retention })?;
+    let log = LogSettings::default();
+    // A segment that is written on cannot move into the lake.
+    let log = LogSettings { segment_age: log.segment_age.min(serve.lake_every), ..log };
+    let (store, recovered) = Store::open(&serve.data, StoreSettings { log, retention })?;
     for damage in recovered.damage.iter().filter(|damage| !damage.is_tail) {
         tracing::error!(
             segment = damage.segment,

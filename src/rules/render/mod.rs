@@ -1,7 +1,7 @@
 //! Pages made of the corpus, so that what is written about a rule is written once, in its file.
 //!
 //! In: rules and views. Out: Markdown for repositories ([`readme`], [`table`]), text for terminals ([`list`], [`show`]) and
-//! alerts for Prometheus ([`alerts`]).
+//! alerts for Prometheus ([`mod@alerts`]).
 //! Needs no edit for a new rule; evaluates nothing.
 
 mod about;

@@ -9,7 +9,9 @@ const { BatchSpanProcessor, NodeTracerProvider } = packages('@opentelemetry/sdk-
 const { SpanKind } = packages('@opentelemetry/api');
 
 const [address, name, count] = [process.argv[2], process.argv[3], Number(process.argv[4])];
-const exporter = new OTLPTraceExporter({ url: `${address}/v1/traces`, timeoutMillis: 60000 });
+// A flush sends all batches at once; beyond its limit the exporter itself would refuse them.
+const concurrencyLimit = Math.ceil(count / 512) + 1;
+const exporter = new OTLPTraceExporter({ url: `${address}/v1/traces`, timeoutMillis: 300000, concurrencyLimit });
 let delivered = 0;
 let failed = 0;
 const counting = {
@@ -28,7 +30,7 @@ const processor = new BatchSpanProcessor(counting, {
   maxQueueSize: count + 1,
   maxExportBatchSize: 512,
   scheduledDelayMillis: 100,
-  exportTimeoutMillis: 120000,
+  exportTimeoutMillis: 600000,
 });
 const provider = new NodeTracerProvider({
   resource: resourceFromAttributes({ 'service.name': name }),
