@@ -11,7 +11,7 @@ def run(context):
     """Python over gRPC, HTTP/protobuf and HTTP/JSON, and JavaScript over HTTP/JSON, all at once."""
     folder = context.folder("delivery")
     # Facts are soon in the lake, where `query` reads them.
-    serve = context.own(Serve(context.binary, folder, '[serve]\nsettle = "1s"\nlake_every = "1s"\n')).wait()
+    serve = context.own(Serve(context.binary, folder, '[serve]\nsettle = "1s"\nlake_every = "5s"\n')).wait()
     python = os.path.join(context.here, "senders", "spans.py")
     javascript = os.path.join(context.here, "senders", "spans.mjs")
     count = str(context.spans)
@@ -33,15 +33,15 @@ def run(context):
     took = time.monotonic() - started
     received = serve.total("a2a_drift_received_total")
     wanted = context.spans * len(senders)
-    if received != wanted:
+    # A sender that was told to come again is received twice, and stored once.
+    if received < wanted:
         raise Failure(f"{wanted} spans were delivered, {received:.0f} received")
-    # Longer than a trace may stay open, and than facts stay in the log.
-    time.sleep(5)
+    serve.rest()
     code = serve.stop(300)
     if code != 0:
         raise Failure(f"serve ended with {code}\n{serve.tail()}")
     check(serve, senders, context.spans)
-    say(f"   {wanted} spans by {', '.join(senders)} in {took:.0f} s ({wanted / took:.0f} a second): all there, none twice")
+    say(f"   {wanted} spans by {', '.join(senders)} in {took:.0f} s ({wanted / took:.0f} a second), {received - wanted:.0f} sent again: all there, none twice")
 
 
 def check(serve, senders, count):

@@ -120,7 +120,7 @@ def run(context):
     """Kills, restarts, counts."""
     chance = random.Random(7)
     # Facts are soon in the lake, where `query` reads them.
-    settings = '[serve]\nsettle = "1s"\nlake_every = "1s"\n'
+    settings = '[serve]\nsettle = "1s"\nlake_every = "5s"\n'
     serve = context.own(Serve(context.binary, context.folder("durable"), settings)).wait()
     stop = threading.Event()
     senders = [Sender(number, serve, stop) for number in range(4)]
@@ -141,8 +141,7 @@ def run(context):
         if sender.is_alive() or sender.failed:
             raise Failure(f"sender {sender.number}: {sender.failed or 'does not end'}\n{serve.tail()}")
     wait("the service to be ready", serve.is_ready)
-    # Longer than a trace may stay open, and than facts stay in the log.
-    time.sleep(5)
+    serve.rest()
     if serve.stop(300) != 0:
         raise Failure(f"serve did not end well\n{serve.tail()}")
     check(serve, senders)

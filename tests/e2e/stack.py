@@ -19,6 +19,9 @@ import urllib.request
 # Machines that run tests are busy with other things: a limit is there to end a test that hangs, not to measure.
 PATIENCE = float(os.environ.get("E2E_PATIENCE", "180"))
 
+# A log of so many bytes holds no facts.
+LEAST_LOG = 256
+
 
 class Failure(Exception):
     """What was expected did not come about."""
@@ -143,6 +146,18 @@ class Serve(Program):
     def findings(self):
         """All that fires, page by page."""
         return get(f"http://{self.admin}/api/v1/findings?limit=1000")
+
+    def rest(self):
+        """Waits until everything is in the lake, where `query` reads it: no trace is open then, and the log is empty."""
+        last = [0.0]
+
+        def rests():
+            self.check()
+            if self.total("a2a_drift_wal_bytes") > LEAST_LOG:
+                last[0] = time.monotonic()
+            return time.monotonic() - last[0] > 4
+
+        wait("everything to be in the lake", rests, pause=0.5)
 
     def query(self, sql):
         """Rows of a question to the stored facts."""

@@ -114,7 +114,7 @@ impl Intake {
                 Some(recall) = recalls.recv() => self.bring_back(recall),
                 () = sleep_until(self.rhythm.join.into()) => self.join().await,
             }
-            if self.rhythm.tidied.is_none_or(|last| last.elapsed() >= TIDY_EVERY) {
+            if self.rhythm.tidied.is_none_or(|last| last.elapsed() >= TIDY_EVERY.min(self.saving.every())) {
                 self.rhythm.tidied = Some(Stopwatch::now());
                 self.saving.tidy(clock(), &self.service);
             }

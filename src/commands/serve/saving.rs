@@ -51,6 +51,11 @@ impl Saving {
         Self { store, readiness, unsaved: Vec::new(), refuses: false, timeless, every }
     }
 
+    /// How often facts move into the lake.
+    pub(super) fn every(&self) -> Duration {
+        Duration::from_nanos(self.every.unsigned_abs())
+    }
+
     /// Whether nothing waits for the disk, after another try.
     pub(super) fn is_clear(&mut self, now: Instant, service: &Service) -> bool {
         self.unsaved.is_empty() || self.write(now, service)
