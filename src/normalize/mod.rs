@@ -84,6 +84,8 @@ pub struct Counts {
     pub logs: u64,
     /// Exchanges and documents that are no A2A: health probes, icons, other protocols.
     pub not_a2a: u64,
+    /// Spans and log records that tell of no call, and of nothing else about agents.
+    pub passed_over: u64,
     /// Answers that stood in a member that no version of the protocol has.
     pub unknown_wrappers: u64,
 }
@@ -132,8 +134,10 @@ impl Normalizer {
             Record::Span(span) => {
                 self.counts.spans += 1;
                 let context = Context { aliases: &self.settings.aliases, patterns: &self.settings.patterns };
-                if let Some(taped) = self.telemetry.span(&span, &context) {
-                    self.exchange(*taped);
+                let kept = self.telemetry.len();
+                match self.telemetry.span(&span, &context) {
+                    Some(taped) => self.exchange(*taped),
+                    None => self.counts.passed_over += u64::from(self.telemetry.len() == kept),
                 }
             }
             Record::Log(mut log) => {
@@ -141,9 +145,11 @@ impl Normalizer {
                 // Console logs may have no time of their own.
                 log.at = Some(self.time(&log.origin.source.clone(), log.at));
                 let context = Context { aliases: &self.settings.aliases, patterns: &self.settings.patterns };
-                for taped in self.telemetry.log(&log, &context, &mut self.facts) {
-                    self.exchange(taped);
-                }
+                let kept = self.telemetry.len() + self.facts.len();
+                let taped = self.telemetry.log(&log, &context, &mut self.facts);
+                let is_kept = !taped.is_empty() || self.telemetry.len() + self.facts.len() > kept;
+                self.counts.passed_over += u64::from(!is_kept);
+                taped.into_iter().for_each(|taped| self.exchange(taped));
             }
         }
     }

@@ -184,16 +184,22 @@ impl Intake {
         };
         let outcome = match outcome {
             Ok(received) => {
-                let before = self.normalizer.counts().not_a2a;
+                let before = self.ignored();
                 self.service.received(receiver, signal, records.len() as u64);
                 records.into_iter().for_each(|record| self.normalizer.record(record));
-                self.service.ignored(signal, self.normalizer.counts().not_a2a.saturating_sub(before));
+                self.service.ignored(signal, self.ignored().saturating_sub(before));
                 let (accepted, rejected, message) = (received.accepted, received.rejected, received.message);
                 Ok(Counts { accepted, rejected, message })
             }
             Err(malformed) => Err(Answer::Malformed { message: malformed.message }),
         };
         Read { work, outcome }
+    }
+
+    /// Records so far that hold no A2A.
+    fn ignored(&self) -> u64 {
+        let counts = self.normalizer.counts();
+        counts.not_a2a + counts.passed_over
     }
 
     /// Reads open traces anew, and settles those that nothing came for.
