@@ -10,8 +10,7 @@ from stack import Failure, Serve, say
 def run(context):
     """Python over gRPC, HTTP/protobuf and HTTP/JSON, and JavaScript over HTTP/JSON, all at once."""
     folder = context.folder("delivery")
-    # Facts are soon in the lake, where `query` reads them.
-    serve = context.own(Serve(context.binary, folder, '[serve]\nsettle = "1s"\nlake_every = "5s"\n')).wait()
+    serve = context.own(Serve(context.binary, folder, '[serve]\nsettle = "1s"\n')).wait()
     python = os.path.join(context.here, "senders", "spans.py")
     javascript = os.path.join(context.here, "senders", "spans.mjs")
     count = str(context.spans)
@@ -36,7 +35,12 @@ def run(context):
     # A sender that was told to come again is received twice, and stored once.
     if received < wanted:
         raise Failure(f"{wanted} spans were delivered, {received:.0f} received")
-    serve.rest()
+    if serve.stop(300) != 0:
+        raise Failure(f"serve did not end well\n{serve.tail()}")
+    # Started anew to move what it has into the lake, where `query` reads it, at once and not at the end of the hour.
+    serve.set('[serve]\nsettle = "1s"\nlake_every = "5s"\n')
+    serve.start()
+    serve.wait().rest()
     code = serve.stop(300)
     if code != 0:
         raise Failure(f"serve ended with {code}\n{serve.tail()}")

@@ -19,9 +19,6 @@ import urllib.request
 # Machines that run tests are busy with other things: a limit is there to end a test that hangs, not to measure.
 PATIENCE = float(os.environ.get("E2E_PATIENCE", "180"))
 
-# A log of so many bytes holds no facts.
-LEAST_LOG = 256
-
 
 class Failure(Exception):
     """What was expected did not come about."""
@@ -119,12 +116,16 @@ class Serve(Program):
         self.binary = binary
         self.grpc, self.http, self.admin = f"127.0.0.1:{grpc}", f"http://127.0.0.1:{http_port}", f"127.0.0.1:{admin}"
         self.data = os.path.join(folder, "data")
-        config = os.path.join(folder, "a2a-drift.toml")
-        with open(config, "w", encoding="utf-8") as file:
-            file.write(settings)
+        self.config = config = os.path.join(folder, "a2a-drift.toml")
+        self.set(settings)
         command = [binary, "serve", "--config", config, "--data", self.data, "--otlp-grpc", self.grpc]
         command += ["--otlp-http", f"127.0.0.1:{http_port}", "--admin", self.admin]
         super().__init__(name, command, folder, env)
+
+    def set(self, settings):
+        """Settings of the next start."""
+        with open(self.config, "w", encoding="utf-8") as file:
+            file.write(settings)
 
     def is_ready(self):
         self.check()
@@ -147,15 +148,16 @@ class Serve(Program):
         """All that fires, page by page."""
         return get(f"http://{self.admin}/api/v1/findings?limit=1000")
 
-    def rest(self):
-        """Waits until everything is in the lake, where `query` reads it: no trace is open then, and the log is empty."""
-        last = [0.0]
+    def rest(self, seconds=12):
+        """Waits until nothing has moved into the lake for so long, which is twice as often as it is looked for what could:
+        all facts are where `query` reads them."""
+        last = [0.0, time.monotonic()]
 
         def rests():
             self.check()
-            if self.total("a2a_drift_wal_bytes") > LEAST_LOG:
-                last[0] = time.monotonic()
-            return time.monotonic() - last[0] > 4
+            if (size := self.total("a2a_drift_lake_bytes")) != last[0]:
+                last[:] = size, time.monotonic()
+            return size and time.monotonic() - last[1] > seconds
 
         wait("everything to be in the lake", rests, pause=0.5)
 
