@@ -112,6 +112,10 @@ fn judge(
     coverage.retain(|rule| wanted(&rule.rule));
     coverage.sort_by(|a, b| a.rule.cmp(&b.rule));
 
+    let advice = rules::Advice::embedded();
+    let missing = coverage.iter().flat_map(|rule| &rule.missing);
+    let advice = missing.filter_map(|need| Some((need.clone(), advice.on(need)?.to_owned()))).collect();
+
     let as_of = config.as_of.map_or_else(|| AsOf::last_fact(&batches), AsOf::Fixed);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tracing::info!(facts = facts.len(), rules = coverage.len(), "judging");
@@ -128,6 +132,7 @@ fn judge(
     let intake = account.close(facts.len());
     Ok(Report {
         coverage,
+        advice,
         failures,
         intake,
         accepted,

@@ -2,7 +2,7 @@
 //!
 //! In: what `commands` gathered from the stages. Out: what `publish` renders. Reads no table and no clock.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::incident::{self, Incident, clients_of, tasks_of};
 use super::{AcceptedCount, Finding, Generation, RuleCoverage, Severity};
@@ -17,6 +17,8 @@ pub struct Report {
     pub incidents: Vec<Incident>,
     /// One entry for each rule that was asked for, in order of rule id.
     pub coverage: Vec<RuleCoverage>,
+    /// How missing fields come to be filled, by the need that names them.
+    pub advice: BTreeMap<String, String>,
     /// Rules that could not be evaluated; their silence says nothing.
     pub failures: Vec<RuleFailure>,
     /// What was read.

@@ -95,7 +95,7 @@ impl<'a> Output<'a> {
             summary: Summary::of(report),
             incidents: report.incidents.iter().map(|incident| IncidentOut::of(incident, &report.findings)).collect(),
             findings: report.findings.iter().map(FindingOut::of).collect(),
-            coverage: report.coverage.iter().map(CoverageOut::of).collect(),
+            coverage: report.coverage.iter().map(|rule| CoverageOut::of(rule, report)).collect(),
             failures: report.failures.iter().map(FailureOut::of).collect(),
             sources: report.intake.sources.iter().map(SourceOut::of).collect(),
             rejects: report.intake.rejects.iter().map(RejectOut::of).collect(),
@@ -290,11 +290,18 @@ struct CoverageOut<'a> {
     rule: &'a str,
     blind: bool,
     missing: &'a [String],
+    advice: Vec<&'a str>,
 }
 
 impl<'a> CoverageOut<'a> {
-    fn of(rule: &'a RuleCoverage) -> Self {
-        Self { rule: &rule.rule, blind: !rule.missing.is_empty(), missing: &rule.missing }
+    fn of(rule: &'a RuleCoverage, report: &'a Report) -> Self {
+        let mut advice: Vec<&str> = Vec::new();
+        for how in rule.missing.iter().filter_map(|need| report.advice.get(need)) {
+            if !advice.contains(&how.as_str()) {
+                advice.push(how);
+            }
+        }
+        Self { rule: &rule.rule, blind: !rule.missing.is_empty(), missing: &rule.missing, advice }
     }
 }
 

@@ -238,6 +238,23 @@ fn blind(page: &mut Page, report: &Report) {
         let missing = first_few(missing.iter().map(String::as_str), LISTED);
         page.text(2, &format!("without {missing}: {}", first_few(rules, usize::MAX)));
     }
+    advice(page, report);
+}
+
+/// How to see more: each piece of advice once, with the fields that it is on.
+fn advice(page: &mut Page, report: &Report) {
+    let mut fields_by_advice: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for (need, advice) in &report.advice {
+        fields_by_advice.entry(advice).or_default().push(need);
+    }
+    let mut advice: Vec<(Vec<&str>, &str)> = fields_by_advice.into_iter().map(|(how, fields)| (fields, how)).collect();
+    advice.sort();
+    if !advice.is_empty() {
+        page.item(0, BOLD, "To see more", "");
+    }
+    for (fields, how) in advice {
+        page.text(2, &format!("{}: {how}", first_few(fields, LISTED)));
+    }
 }
 
 fn rejects(page: &mut Page, report: &Report, view: View<'_>) {

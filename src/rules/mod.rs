@@ -34,6 +34,7 @@ mod ask;
 mod cell;
 mod evidence;
 mod export;
+mod fields;
 mod generations;
 mod needs;
 mod rows;
@@ -48,6 +49,8 @@ pub use check::check;
 pub use corpus::{Corpus, CorpusError, Rule, View};
 pub use evaluate::{Engine, EngineError, Evaluation, Limits, Overrides, Rows};
 pub(crate) use evidence::{FactIndex, named as evidence_ids};
+pub use fields::Advice;
+
 pub use export::{ExportError, export};
 pub(crate) use generations::{VIEW as GENERATIONS, read as read_generations};
 pub(crate) use kept::{Kept, KeptPlans, Kind};

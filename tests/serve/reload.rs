@@ -34,7 +34,7 @@ async fn good_rules_come_into_force_and_bad_ones_do_not() {
     let rule = rules.join("rules/card/unknown_skill.sql");
     let rule = if rule.exists() { rule } else { find(&rules, "unknown_skill.sql") };
     let good = fs::read_to_string(&rule).unwrap();
-    fs::write(&rule, good.replace("SELECT", "SELEKT")).unwrap();
+    fs::write(&rule, good.replace("SELECT", "PICK")).unwrap();
     let refused = reload().await;
     assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{refused:?}");
     assert!(refused.text.contains("unknown_skill"), "{}", refused.text);
