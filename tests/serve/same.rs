@@ -3,7 +3,7 @@
 use reqwest::StatusCode;
 
 use super::batch::{Batch, files, lines};
-use super::host::{FOR_EVER, Folder, Serving};
+use super::host::{FOR_EVER, Folder, Serving, ended, eventually};
 use crate::support::judge::Files;
 use crate::support::library;
 
@@ -47,7 +47,7 @@ fn all() -> Files {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn findings_are_those_of_analyze_over_restarts_and_when_all_is_sent_again() {
-    let folder = Folder::new(&format!("settle = \"2s\"\n{FOR_EVER}"));
+    let folder = Folder::new(&format!("settle = \"2s\"\nlake_every = \"2s\"\n{FOR_EVER}"));
     let service = folder.start().await;
     send_all(&service).await;
     let batch = Batch::of(&all()).await;
@@ -70,6 +70,28 @@ async fn findings_are_those_of_analyze_over_restarts_and_when_all_is_sent_again(
     // What was open before is known to have been, and does not begin again.
     assert_eq!(service.metric("a2a_drift_findings_total", "").await, 0.0);
     assert!(service.metric("a2a_drift_active_findings", "").await > 20.0);
+
+    // What has left the log can be read by others while the service runs: in the end all of it.
+    let lake = folder.path("data/lake");
+    eventually("all in the lake", async || (facts_in(&lake) == Some(batch.facts)).then_some(())).await;
+    // The program itself says the same of the lake as of the captures.
+    let (as_of, found) = service.findings().await;
+    let mut analyze = std::process::Command::new(env!("CARGO_BIN_EXE_a2a-drift"));
+    analyze.args(["analyze", "--format", "json", "--as-of", &as_of.to_rfc3339()]).args([&lake]);
+    let output = analyze.output().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let ids = report["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap().to_owned());
+    assert_eq!(ids.collect::<std::collections::BTreeSet<_>>(), found.into_keys().collect());
+}
+
+/// Facts of all tables in a lake, each counted once; none while there is no lake.
+fn facts_in(lake: &std::path::Path) -> Option<usize> {
+    let tables = a2a_drift::tables::Facts::schemas();
+    let counts = tables.iter().map(|(table, _)| format!("SELECT count(*) AS facts FROM {table}"));
+    let sql = format!("SELECT sum(facts) FROM ({}) AS t", counts.collect::<Vec<_>>().join(" UNION ALL "));
+    let mut query = std::process::Command::new(env!("CARGO_BIN_EXE_a2a-drift"));
+    let (code, rows) = ended(query.args(["query", "--format", "csv", &sql]).arg(lake));
+    if code == 0 { rows.lines().last()?.trim().parse().ok() } else { None }
 }
 
 #[tokio::test(flavor = "multi_thread")]
