@@ -16,6 +16,8 @@ pub mod instant;
 
 mod page;
 
+pub mod token;
+
 pub mod receive;
 
 pub mod decode;

@@ -7,12 +7,13 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use a2a_drift::api::{Agent, Api, Limits, Readiness, Reload, Snapshot, Token, serve};
+use a2a_drift::api::{Agent, Api, Limits, Readiness, Reload, Snapshot, serve};
 use a2a_drift::findings::{Confidence, Finding, Report, Severity};
 use a2a_drift::instant::Instant;
 use a2a_drift::measures::cards::{Card, Shown, Skill};
 use a2a_drift::publish::prometheus::Exporter;
 use a2a_drift::publish::{alertmanager, json};
+use a2a_drift::token::Token;
 use arc_swap::ArcSwap;
 use reqwest::{Client, RequestBuilder, StatusCode, Url};
 use serde_json::{Value, json};

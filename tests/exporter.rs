@@ -12,7 +12,7 @@ use std::time::Duration;
 use a2a_drift::findings::track::{Changes, Counted};
 use a2a_drift::findings::{Confidence, Evidence, Finding, RuleCoverage, Severity, Tracker, active};
 use a2a_drift::instant::Instant;
-use a2a_drift::measures::{Exemplar, Family, Histogram, Kind, Series, Value};
+use a2a_drift::measures::{Bucket, Exemplar, Family, Kind, Series, Value};
 use a2a_drift::publish::prometheus::{Exporter, Look, definitions};
 use serde_json::Value as Json;
 
@@ -201,42 +201,45 @@ impl Run {
 
 /// The fleet's metrics of each kind for some agents.
 fn fleet(agents: &[&str]) -> Vec<Family> {
-    let family = |name, kind, value: &dyn Fn() -> (Value, Option<Exemplar>), more: &[(&'static str, &str)]| Family {
+    let family = |name, kind, labels: &'static [&'static str], value: Value, more: &[&str]| Family {
         name,
         help: "Says \"what\" it is, with a \\ and\na second line.",
         kind,
+        labels,
         series: agents
             .iter()
             .map(|agent| {
-                let labels = [("agent", *agent)].into_iter().chain(more.iter().copied());
-                let (value, exemplar) = value();
-                Series { labels: labels.map(|(k, v)| (k, v.to_owned())).collect(), value, exemplar }
+                let labels = std::iter::once(*agent).chain(more.iter().copied());
+                Series { labels: labels.map(str::to_owned).collect(), value: value.clone() }
             })
             .collect(),
     };
     let exemplar = |value| Some(Exemplar { trace_id: TRACE.into(), value, at: at(2) });
-    let buckets = vec![(0.5, 1), (1.0, 1), (60.0, 3), (3_600_000.0, 3)];
-    let durations = Histogram { buckets, sum: 44.25, count: 4 };
+    let bucket = |up_to, count, exemplar| Bucket { up_to, count, exemplar };
+    let buckets = vec![
+        bucket(0.5, 1, None),
+        bucket(1.0, 1, None),
+        bucket(60.0, 3, exemplar(30.0)),
+        bucket(3_600_000.0, 3, None),
+        bucket(f64::INFINITY, 4, None),
+    ];
     vec![
         family(
             "a2a_exchanges_total",
             Kind::Counter,
-            &|| (Value::Number(7.0), exemplar(1.0)),
-            &[("operation", "SendMessage"), ("outcome", "ok")],
+            &["agent", "operation", "outcome"],
+            Value::Count { count: 7, exemplar: exemplar(1.0) },
+            &["SendMessage", "ok"],
         ),
-        family("a2a_tasks_open", Kind::Gauge, &|| (Value::Number(2.5), exemplar(1.0)), &[]),
-        family(
-            "a2a_card_info",
-            Kind::Gauge,
-            &|| (Value::Number(1.0), None),
-            &[("version", "1.0"), ("fingerprint", "ff")],
-        ),
-        family("a2a_card_changed_timestamp_seconds", Kind::Gauge, &|| (Value::Number(1_796_000_000.125), None), &[]),
+        family("a2a_tasks_open", Kind::Gauge, &["agent"], Value::Level(2.5), &[]),
+        family("a2a_card_info", Kind::Gauge, &["agent", "version", "fingerprint"], Value::Level(1.0), &["1.0", "ff"]),
+        family("a2a_card_changed_timestamp_seconds", Kind::Gauge, &["agent"], Value::Level(1_796_000_000.125), &[]),
         family(
             "a2a_task_duration_seconds",
             Kind::Histogram,
-            &|| (Value::Histogram(durations.clone()), exemplar(30.0)),
-            &[("state", "completed")],
+            &["agent", "state"],
+            Value::Sizes { buckets, sum: 44.25 },
+            &["completed"],
         ),
     ]
 }
@@ -406,7 +409,8 @@ fn what_is_defined_is_exposed_and_what_is_exposed_is_defined() {
 
 #[test]
 fn two_metrics_of_one_name_are_refused_at_the_start() {
-    let family = Family { name: "a2a_drift_lag_seconds", help: "Again.", kind: Kind::Gauge, series: vec![] };
+    let family =
+        Family { name: "a2a_drift_lag_seconds", help: "Again.", kind: Kind::Gauge, labels: &[], series: vec![] };
     assert!(Exporter::new(&[family]).is_err());
 }
 

@@ -1,49 +1,24 @@
 //! Who may ask, and what browsers are told.
 //!
-//! In: requests and answers. Out: the same, or a refusal. Keeps no token, only its hash, and takes equally long for every
-//! wrong one.
+//! In: requests and answers. Out: the same, or a refusal.
 
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use sha2::{Digest, Sha256};
-use subtle::ConstantTimeEq;
 
 use super::problem::Problem;
+use crate::token::Token;
 
 /// Paths that ask for no token: those who look after processes have none, and there is nothing to learn.
 const OPEN: [&str; 2] = ["/healthz", "/readyz"];
 /// Nothing is loaded, run, sent or framed: the one page is text and links.
 const POLICY: &str = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// A bearer token that callers must know.
-#[derive(Clone)]
-pub struct Token([u8; 32]);
-
-impl Token {
-    /// Keeps the hash of a token.
-    pub fn new(token: &str) -> Self {
-        Self(Sha256::digest(token.as_bytes()).into())
-    }
-
-    /// Whether it is this one. Hashes are of one length and are compared to their end.
-    fn is(&self, presented: &[u8]) -> bool {
-        let presented: [u8; 32] = Sha256::digest(presented).into();
-        self.0.ct_eq(&presented).into()
-    }
-}
-
-impl std::fmt::Debug for Token {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Token")
-    }
-}
-
 /// Lets a request through, or refuses it.
 pub(super) async fn admit(State(token): State<Option<Token>>, request: Request, next: Next) -> Response {
     let is_open = OPEN.contains(&request.uri().path());
-    let knows = token.is_none_or(|token| bearer(request.headers()).is_some_and(|presented| token.is(presented)));
+    let knows = token.is_none_or(|token| token.is_borne(request.headers()));
     if !is_open && !knows {
         return Problem::unauthorized().into_response();
     }
@@ -52,12 +27,6 @@ pub(super) async fn admit(State(token): State<Option<Token>>, request: Request, 
         return Problem::new(StatusCode::FORBIDDEN, "cross_site", message).into_response();
     }
     next.run(request).await
-}
-
-/// The token of `Authorization: Bearer ...` (RFC 6750, 2.1).
-fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
-    let (scheme, token) = headers.get(header::AUTHORIZATION)?.as_bytes().split_at_checked("Bearer ".len())?;
-    scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }
 
 /// Whether a browser sends this for a page that is not ours: without a token, any page that somebody looks at on this

@@ -28,8 +28,8 @@ use tokio::sync::mpsc;
 use self::problem::Problem;
 use crate::publish::json;
 use crate::publish::prometheus::Exporter;
+use crate::token::Token;
 
-pub use self::guard::Token;
 pub use self::health::Readiness;
 pub use self::reload::Reload;
 pub use self::serve::{Limits, serve};

@@ -1,7 +1,7 @@
 //! What is told of the fleet beside findings: what was called, which states tasks went through, what is open, how long tasks
 //! took; and which cards agents showed ([`cards`]).
 //!
-//! In: what became of the facts, in any batches. Out: a [`Snapshot`], and of it a [`Family`] for each metric, as plain data. Judges nothing, reads no
+//! In: what became of the facts, in any batches. Out: a [`Snapshot`]: a [`Family`] for each metric, as plain data. Judges nothing, reads no
 //! clock, knows no exposition format.
 //!
 //! What is counted. A call, a delivery, and a state of a task count once, however many observers saw them and however often
@@ -16,18 +16,16 @@ mod agents;
 pub mod cards;
 mod counters;
 mod durations;
-mod family;
 mod ids;
 mod kept;
 mod looks;
 mod once;
 mod shown;
-pub mod snapshot;
+mod snapshot;
 mod tasks;
 
-pub use family::{Exemplar, Family, Histogram, Kind, Series, Value};
 pub use kept::{MOST_AGENTS, Measures};
-pub use snapshot::{OTHER, Snapshot, UNKNOWN};
+pub use snapshot::{Bucket, Exemplar, Family, Kind, OTHER, Series, Snapshot, UNKNOWN, Value};
 
 #[cfg(test)]
 mod tests;

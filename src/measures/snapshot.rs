@@ -2,7 +2,6 @@
 //!
 //! In: nothing; plain types. Out: names, labels and values as the design of the published metrics has them.
 
-use super::family;
 use crate::instant::Instant;
 
 /// Label of agents beyond the cap.
@@ -93,43 +92,4 @@ pub struct Exemplar {
     pub value: f64,
     /// When it was seen.
     pub at: Instant,
-}
-
-impl Snapshot {
-    /// The families as they are published.
-    pub fn into_families(self) -> Vec<family::Family> {
-        self.families.into_iter().map(Family::into_published).collect()
-    }
-}
-
-impl Family {
-    fn into_published(self) -> family::Family {
-        let kind = match self.kind {
-            Kind::Counter => family::Kind::Counter,
-            Kind::Gauge => family::Kind::Gauge,
-            Kind::Histogram => family::Kind::Histogram,
-        };
-        let labels = self.labels;
-        let series = self.series.into_iter().map(|series| series.into_published(labels)).collect();
-        family::Family { name: self.name, help: self.help, kind, series }
-    }
-}
-
-impl Series {
-    fn into_published(self, names: &'static [&'static str]) -> family::Series {
-        let labels = names.iter().copied().zip(self.labels).collect();
-        let (value, exemplar) = match self.value {
-            Value::Count { count, exemplar } => (family::Value::Number(count as f64), exemplar),
-            Value::Level(level) => (family::Value::Number(level), None),
-            Value::Sizes { buckets, sum } => {
-                let count = buckets.last().map_or(0, |bucket| bucket.count);
-                let newest = buckets.iter().filter_map(|bucket| bucket.exemplar.clone()).max_by_key(|it| it.at);
-                let finite = buckets.iter().filter(|bucket| bucket.up_to.is_finite());
-                let buckets = finite.map(|bucket| (bucket.up_to, bucket.count)).collect();
-                (family::Value::Histogram(family::Histogram { buckets, sum, count }), newest)
-            }
-        };
-        let exemplar = exemplar.map(|it| family::Exemplar { trace_id: it.trace_id, value: it.value, at: it.at });
-        family::Series { labels, value, exemplar }
-    }
 }

@@ -2,8 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::snapshot::Value;
-use super::{Measures, Snapshot};
+use super::{Measures, Snapshot, Value};
 use crate::instant::Instant;
 use crate::tables::{
     CardColumns, CardRow, Common, ExchangeColumns, ExchangeRow, Fact, Facts, FactsDelta, PushDeliveryColumns,

@@ -1,7 +1,8 @@
 //! How fast records become facts, by input format, and what each rule costs.
 //!
 //! `cargo bench` prints bytes and facts per second for every format that is read, over captures repeated with fresh ids, and then what
-//! planning takes, and running each stored view and rule over the facts of all captures. Figures, no limits: nothing fails by being slow.
+//! planning takes, and running each stored view and rule over the facts of all captures; at last, what telling who is who costs for
+//! a thousand facts more. Figures, no limits: nothing fails by being slow.
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::print_stdout, reason = "a benchmark")]
 
@@ -14,9 +15,10 @@ use std::time::Instant;
 
 use a2a_drift::decode::record::{Record, Reject, Sink};
 use a2a_drift::decode::{self, Limits};
+use a2a_drift::instant::Instant as At;
 use a2a_drift::normalize::Normalizer;
-use a2a_drift::normalize::identity::{self, IdentitySettings};
-use a2a_drift::tables::Facts;
+use a2a_drift::normalize::identity::{self, IdentitySettings, Known};
+use a2a_drift::tables::{Common, ExchangeColumns, ExchangeRow, Facts, TaskEventColumns, TaskEventRow};
 use divan::counter::{BytesCount, ItemsCount};
 use support::ids::{self, Fresh};
 use support::library;
@@ -39,6 +41,7 @@ const INPUTS: [(&str, &str); 8] = [
 fn main() {
     divan::main();
     rules();
+    identities();
 }
 
 /// Bytes of every copy; a binary capture is repeated as it is.
@@ -112,4 +115,70 @@ fn rules() {
     for failure in &evaluation.failures {
         println!("{} failed: {}", failure.rule, failure.message);
     }
+}
+
+/// What a fleet says of so many tasks, from a number on: calls seen by both ends, three states, one artifact's worth of log.
+fn fleet(from: usize, tasks: usize, facts: &mut Facts) {
+    for n in from..from + tasks {
+        let agent = format!("http://agent-{}.example/a2a", n % 300);
+        let of = |at: usize, observer: &str, reference: &str, record: &str| Common {
+            observed_at: At((n * 1000 + at) as i64),
+            observer: observer.to_owned(),
+            agent_ref: reference.to_owned(),
+            client_ref: if observer == "client" { format!("client-{}", n % 50) } else { format!("10.0.0.{}", n % 200) },
+            trace_id: format!("{n:032x}"),
+            span_id: format!("{n:016x}"),
+            record_id: format!("{record}/{n}/{at}"),
+            source: "fleet".to_owned(),
+            position: n.to_string(),
+            ..Common::default()
+        };
+        let service = format!("service:agent-{}", n % 300);
+        for (at, observer, reference) in [(0, "client", &agent), (1, "server", &service)] {
+            let own = ExchangeColumns {
+                operation: "SendMessage".to_owned(),
+                rpc_id: n.to_string(),
+                message_id: format!("m{n}"),
+                task_id: format!("task-{n}"),
+                outcome: "ok".to_owned(),
+                ..ExchangeColumns::default()
+            };
+            let common = Common { call_id: format!("span:{n:016x}"), ..of(at, observer, reference, "span") };
+            facts.push_exchange(ExchangeRow { common, own });
+        }
+        for (at, state) in ["submitted", "working", "completed"].into_iter().enumerate() {
+            let own = TaskEventColumns {
+                task_id: format!("task-{n}"),
+                state: state.to_owned(),
+                ..TaskEventColumns::default()
+            };
+            facts.push_task_event(TaskEventRow { common: of(2 + at, "server", &service, "log"), own });
+        }
+    }
+}
+
+/// What the next thousand facts cost, and those that leave, among many that are known.
+fn identities() {
+    println!("\nwho is who, among so many facts: the next thousand, those of 200 tasks leaving");
+    let (mut known, mut tasks) = (Known::default(), 0);
+    for many in [20_000, 200_000] {
+        while tasks < many {
+            known.add(fleet_of(tasks, 2000));
+            tasks += 2000;
+        }
+        let (next, before) = (fleet_of(tasks, 200), known.len());
+        tasks += 200;
+        let started = Instant::now();
+        known.add(next);
+        let added = started.elapsed();
+        let started = Instant::now();
+        known.evict(At(((tasks - many + 200) * 1000) as i64), At(0));
+        println!("{before:>9} {added:>12.2?} {:>12.2?}", started.elapsed());
+    }
+}
+
+fn fleet_of(from: usize, tasks: usize) -> Facts {
+    let mut facts = Facts::default();
+    fleet(from, tasks, &mut facts);
+    facts
 }

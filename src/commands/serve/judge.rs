@@ -205,7 +205,7 @@ impl Judge {
             Look { tracker: &self.tracker, active: &active, changes: &changes, coverage: &self.coverage.rules, now };
         let fleet = self.measures.snapshot();
         let open = open_tasks(&fleet);
-        self.exporter.publish(look, fleet.into_families());
+        self.exporter.publish(look, fleet.families);
         let is_told = |group: &&Active| group.labels.severity >= self.told_from;
         self.alerts.publish(&active.iter().filter(is_told).cloned().collect::<Vec<Active>>());
         self.keyed.sizes().for_each(|(table, rows)| self.exporter.service().facts(table, rows as u64));
@@ -235,7 +235,7 @@ fn open_tasks(fleet: &measures::Snapshot) -> BTreeMap<String, u64> {
     let families = fleet.families.iter().filter(|family| family.name == "a2a_tasks_open");
     let series = families.flat_map(|family| &family.series);
     let open = series.filter_map(|series| match series.value {
-        measures::snapshot::Value::Level(level) => Some((series.labels.first()?.clone(), level as u64)),
+        measures::Value::Level(level) => Some((series.labels.first()?.clone(), level as u64)),
         _ => None,
     });
     open.collect()

@@ -27,7 +27,7 @@ use super::saving::Saving;
 use super::stored::Stored;
 use super::watching::Watching;
 use super::{clock, following, state};
-use crate::api::{self, Api, Readiness, Reload, Snapshot, Token};
+use crate::api::{self, Api, Readiness, Reload, Snapshot};
 use crate::cli::Global;
 use crate::commands::setup::{engine, identities, key_map, limits, vocabulary};
 use crate::config::{Config, ServeSettings};
@@ -43,6 +43,7 @@ use crate::receive::listen::{Delivery, Listen, ListenSettings, TlsSettings};
 use crate::rules::Corpus;
 use crate::rules::render::alert_name;
 use crate::telemetry::Instruments;
+use crate::token::Token;
 
 /// Requests that may wait before senders are told to come again.
 const WAITING_REQUESTS: usize = 1024;
@@ -82,7 +83,7 @@ struct Shared {
 impl Shared {
     fn new(stop: CancellationToken) -> anyhow::Result<Self> {
         Ok(Self {
-            exporter: Arc::new(Exporter::new(&Measures::default().snapshot().into_families())?),
+            exporter: Arc::new(Exporter::new(&Measures::default().snapshot().families)?),
             readiness: Arc::new(Readiness::starting(&[INTAKE, JUDGE])),
             snapshot: Arc::new(ArcSwap::from_pointee(Snapshot::default())),
             tasks: TaskTracker::new(),

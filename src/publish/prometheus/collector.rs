@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 use prometheus::core::{Collector, Desc};
 use prometheus::proto::{self, LabelPair, Metric, MetricFamily, MetricType};
 
-use crate::measures::{Family, Histogram, Kind, Series, Value};
+use crate::measures::{Bucket, Family, Kind, Series, Value};
 use crate::publish::words::clean_lines;
 
 /// Families that are replaced as a whole.
@@ -55,25 +55,26 @@ fn family_of(family: &Family) -> MetricFamily {
         Kind::Gauge => MetricType::GAUGE,
         Kind::Histogram => MetricType::HISTOGRAM,
     });
-    shown.set_metric(family.series.iter().filter_map(|series| metric_of(family.kind, series)).collect());
+    shown.set_metric(family.series.iter().filter_map(|series| metric_of(family, series)).collect());
     shown
 }
 
 /// A series; none when its value is not of the family's kind.
-fn metric_of(kind: Kind, series: &Series) -> Option<Metric> {
-    let mut metric = Metric::from_label(series.labels.iter().map(|(name, value)| label(name, value)).collect());
-    match (kind, &series.value) {
-        (Kind::Counter, Value::Number(number)) => {
+fn metric_of(family: &Family, series: &Series) -> Option<Metric> {
+    let labels = family.labels.iter().zip(&series.labels);
+    let mut metric = Metric::from_label(labels.map(|(name, value)| label(name, value)).collect());
+    match (family.kind, &series.value) {
+        (Kind::Counter, Value::Count { count, .. }) => {
             let mut counter = proto::Counter::default();
-            counter.set_value(*number);
+            counter.set_value(*count as f64);
             metric.set_counter(counter);
         }
-        (Kind::Gauge, Value::Number(number)) => {
+        (Kind::Gauge, Value::Level(level)) => {
             let mut gauge = proto::Gauge::default();
-            gauge.set_value(*number);
+            gauge.set_value(*level);
             metric.set_gauge(gauge);
         }
-        (Kind::Histogram, Value::Histogram(histogram)) => metric.set_histogram(histogram_of(histogram)),
+        (Kind::Histogram, Value::Sizes { buckets, sum }) => metric.set_histogram(histogram_of(buckets, *sum)),
         _ => return None,
     }
     Some(metric)
@@ -87,16 +88,17 @@ fn label(name: &str, value: &str) -> LabelPair {
     label
 }
 
-fn histogram_of(histogram: &Histogram) -> proto::Histogram {
+fn histogram_of(buckets: &[Bucket], sum: f64) -> proto::Histogram {
     let mut shown = proto::Histogram::default();
-    shown.set_sample_count(histogram.count);
-    shown.set_sample_sum(histogram.sum);
-    let buckets = histogram.buckets.iter().map(|(bound, count)| {
-        let mut bucket = proto::Bucket::default();
-        bucket.set_upper_bound(*bound);
-        bucket.set_cumulative_count(*count);
-        bucket
+    shown.set_sample_count(buckets.last().map_or(0, |all| all.count));
+    shown.set_sample_sum(sum);
+    // The encoders add the infinite one.
+    let finite = buckets.iter().filter(|bucket| bucket.up_to.is_finite()).map(|bucket| {
+        let mut shown = proto::Bucket::default();
+        shown.set_upper_bound(bucket.up_to);
+        shown.set_cumulative_count(bucket.count);
+        shown
     });
-    shown.set_bucket(buckets.collect());
+    shown.set_bucket(finite.collect());
     shown
 }

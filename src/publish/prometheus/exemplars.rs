@@ -6,7 +6,7 @@ use std::collections::HashMap;
 
 use prometheus::proto::LabelPair;
 
-use crate::measures::{Exemplar, Family};
+use crate::measures::{Exemplar, Family, Value};
 use crate::publish::words::clean_lines;
 
 /// Exemplars by series.
@@ -22,9 +22,10 @@ impl Exemplars {
         for family in families {
             for series in &family.series {
                 // As the collector shows them.
-                let labels: Vec<_> = series.labels.iter().map(|(name, value)| (*name, clean_lines(value))).collect();
+                let labels = family.labels.iter().zip(&series.labels);
+                let labels: Vec<_> = labels.map(|(name, value)| (*name, clean_lines(value))).collect();
                 let labels = labels.iter().map(|(name, value)| (*name, value.as_ref()));
-                exemplars.extend(key(family.name, labels), series.exemplar.iter().cloned());
+                exemplars.extend(key(family.name, labels), held(&series.value).cloned());
             }
         }
         exemplars
@@ -47,6 +48,16 @@ impl Exemplars {
         let labels = labels.iter().map(|label| (label.name(), label.value()));
         self.by_series.get(&key(name, labels)).map_or(&[], Vec::as_slice)
     }
+}
+
+/// The exemplars that a value holds.
+fn held(value: &Value) -> impl Iterator<Item = &Exemplar> {
+    let (count, buckets) = match value {
+        Value::Count { exemplar, .. } => (exemplar.as_ref(), [].as_slice()),
+        Value::Level(_) => (None, [].as_slice()),
+        Value::Sizes { buckets, .. } => (None, buckets.as_slice()),
+    };
+    count.into_iter().chain(buckets.iter().filter_map(|bucket| bucket.exemplar.as_ref()))
 }
 
 /// A series' name and labels as one text, whatever they hold.

@@ -16,7 +16,7 @@ pub(super) fn active(groups: &[Active]) -> [Family; 2] {
     let gauges = |definition: &Definition, value: &dyn Fn(&Active) -> f64| {
         let series = groups.iter().map(|group| {
             let Labels { rule, category, severity, suspect, agent } = &group.labels;
-            series(definition, [rule, category, severity.as_str(), suspect, agent], value(group))
+            series([rule, category, severity.as_str(), suspect, agent], Value::Level(value(group)))
         });
         family(definition, series.collect())
     };
@@ -27,7 +27,7 @@ pub(super) fn active(groups: &[Active]) -> [Family; 2] {
 pub(super) fn opened(counts: &BTreeMap<Class, u64>, traces: &BTreeMap<Class, Exemplar>) -> Family {
     let series = counts.iter().map(|(class, count)| {
         let labels = [class.rule.as_str(), &class.category, class.severity.as_str()];
-        Series { exemplar: traces.get(class).cloned(), ..series(&FINDINGS, labels, *count as f64) }
+        series(labels, Value::Count { count: *count, exemplar: traces.get(class).cloned() })
     });
     family(&FINDINGS, series.collect())
 }
@@ -36,19 +36,15 @@ pub(super) fn opened(counts: &BTreeMap<Class, u64>, traces: &BTreeMap<Class, Exe
 pub(super) fn blind(coverage: &[RuleCoverage]) -> Family {
     let series = coverage.iter().map(|rule| {
         let is_blind = !rule.missing.is_empty();
-        series(&RULE_BLIND, [rule.rule.as_str()], f64::from(u8::from(is_blind)))
+        series([rule.rule.as_str()], Value::Level(f64::from(u8::from(is_blind))))
     });
     family(&RULE_BLIND, series.collect())
 }
 
 fn family(definition: &Definition, series: Vec<Series>) -> Family {
-    Family { name: definition.name, help: definition.help, kind: definition.kind, series }
+    Family { name: definition.name, help: definition.help, kind: definition.kind, labels: definition.labels, series }
 }
 
-fn series<'a>(definition: &Definition, values: impl IntoIterator<Item = &'a str>, value: f64) -> Series {
-    Series {
-        labels: definition.labels.iter().copied().zip(values.into_iter().map(str::to_owned)).collect(),
-        value: Value::Number(value),
-        exemplar: None,
-    }
+fn series<'a>(labels: impl IntoIterator<Item = &'a str>, value: Value) -> Series {
+    Series { labels: labels.into_iter().map(str::to_owned).collect(), value }
 }

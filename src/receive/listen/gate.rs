@@ -18,9 +18,9 @@ use super::delivery::{Answer, Delivery, Encoding};
 use super::media::Compression;
 use super::refusal::{Reason, Refusal};
 use super::settings::ListenSettings;
-use super::token::Token;
 use super::unpack::Unpacker;
 use crate::instant::Instant;
+use crate::token::Token;
 
 /// What all requests share.
 #[derive(Debug)]

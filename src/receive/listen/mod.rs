@@ -25,7 +25,6 @@ mod refusal;
 mod respond;
 mod settings;
 mod tls;
-mod token;
 mod unpack;
 mod watched;
 

@@ -1,4 +1,4 @@
-//! The token that requests must bear.
+//! The token that requests must bear, to the receivers and to the API.
 //!
 //! In: the token of the settings, `Authorization` values. Out: yes or no, in a time that depends on neither. Never keeps
 //! the token itself.
@@ -8,22 +8,28 @@ use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
 /// Hash of the token. Comparing hashes hides the token's length, too.
-#[derive(Debug)]
-pub(super) struct Token([u8; 32]);
+#[derive(Clone)]
+pub struct Token([u8; 32]);
 
 impl Token {
     /// For a token of the settings.
-    pub(super) fn new(token: &str) -> Self {
+    pub fn new(token: &str) -> Self {
         Self(Sha256::digest(token.as_bytes()).into())
     }
 
     /// Whether a request bears it.
-    pub(super) fn is_borne(&self, headers: &HeaderMap) -> bool {
+    pub fn is_borne(&self, headers: &HeaderMap) -> bool {
         let Some(given) = headers.get(header::AUTHORIZATION).and_then(|value| bearer(value.as_bytes())) else {
             return false;
         };
         let given: [u8; 32] = Sha256::digest(given).into();
         self.0.ct_eq(&given).into()
+    }
+}
+
+impl std::fmt::Debug for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Token")
     }
 }
 
