@@ -12,6 +12,8 @@
 mod bad;
 #[path = "hostile/carriers.rs"]
 mod carriers;
+#[path = "hostile/crafted.rs"]
+mod crafted;
 #[path = "hostile/mutate.rs"]
 mod mutate;
 #[path = "hostile/program.rs"]

@@ -202,23 +202,30 @@ class Collector(Program):
         return self
 
 
-class Prometheus(Program):
-    """A real Prometheus, from a configuration and rules in its folder."""
+class Server(Program):
+    """One of Prometheus' servers, from a configuration in its folder."""
 
-    def __init__(self, tools, folder, config):
+    def __init__(self, name, tools, folder, config, more):
         (port,) = free_ports(1)
         self.url = f"http://127.0.0.1:{port}"
         os.makedirs(folder, exist_ok=True)
-        path = os.path.join(folder, "prometheus.yml")
+        path = os.path.join(folder, f"{name}.yml")
         with open(path, "w", encoding="utf-8") as file:
             file.write(config)
-        command = [os.path.join(tools, "prometheus"), f"--config.file={path}", "--storage.tsdb.path=tsdb"]
-        command += [f"--web.listen-address=127.0.0.1:{port}", "--enable-feature=exemplar-storage"]
-        super().__init__("prometheus", command, folder)
+        command = [os.path.join(tools, name), f"--config.file={path}", f"--web.listen-address=127.0.0.1:{port}"]
+        super().__init__(name, command + more, folder)
 
     def wait(self):
-        wait("Prometheus to be ready", lambda: self.check() or text_of(self.url + "/-/ready"))
+        wait(f"{self.name} to be ready", lambda: self.check() or text_of(self.url + "/-/ready"))
         return self
+
+
+class Prometheus(Server):
+    """A real Prometheus, from a configuration and rules in its folder."""
+
+    def __init__(self, tools, folder, config):
+        more = ["--storage.tsdb.path=tsdb", "--enable-feature=exemplar-storage"]
+        super().__init__("prometheus", tools, folder, config, more)
 
     def query(self, expression):
         """Series that an expression gives now."""
@@ -232,23 +239,11 @@ class Prometheus(Program):
         return get(self.url + "/api/v1/alerts")["data"]["alerts"]
 
 
-class Alertmanager(Program):
+class Alertmanager(Server):
     """A real Alertmanager."""
 
     def __init__(self, tools, folder, config):
-        (port,) = free_ports(1)
-        self.url = f"http://127.0.0.1:{port}"
-        os.makedirs(folder, exist_ok=True)
-        path = os.path.join(folder, "alertmanager.yml")
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(config)
-        command = [os.path.join(tools, "alertmanager"), f"--config.file={path}", "--storage.path=state"]
-        command += [f"--web.listen-address=127.0.0.1:{port}", "--cluster.listen-address="]
-        super().__init__("alertmanager", command, folder)
-
-    def wait(self):
-        wait("Alertmanager to be ready", lambda: self.check() or text_of(self.url + "/-/ready"))
-        return self
+        super().__init__("alertmanager", tools, folder, config, ["--storage.path=state", "--cluster.listen-address="])
 
     def alerts(self):
         """Alerts that are active: neither resolved nor silenced; inhibited ones are among them."""

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::captures;
 use super::carriers::{self, Garden};
+use super::crafted;
 use super::program::{Run, analyze};
 
 /// Lines of a capture that are planted.
@@ -99,11 +100,11 @@ fn nothing_planted_in_a_capture_comes_out() {
 #[test]
 fn nothing_crafted_to_leak_comes_out() {
     let (mut garden, folder) = (Garden::default(), tempfile::tempdir().unwrap());
-    let lines = carriers::crafted(&mut garden);
+    let lines = crafted::records(&mut garden);
     fs::write(folder.path().join("crafted.ndjson"), lines.join("\n")).unwrap();
     assert_nothing_comes_out(&garden, folder.path());
     // A reject shows its first place only, so each line has a run of its own where it is refused.
-    for line in carriers::crafted(&mut garden).iter().rev().take(12) {
+    for line in crafted::records(&mut garden).iter().rev().take(12) {
         let run = analyze()
             .arg("-vv")
             .feed({
