@@ -239,7 +239,7 @@ impl Router<'_> {
             return self.parsed(parsed, origin, frame);
         }
         let mut rest = line;
-        while json::begins(rest.as_bytes()) != Some(false) {
+        while !rest.is_empty() && json::begins(rest.as_bytes()) != Some(false) {
             let Some(end) = end_of_value(rest, self.limits.max_depth) else {
                 return self.go_on(OpenJson::new(self.limits), rest, origin, frame, again);
             };
@@ -285,7 +285,7 @@ impl Router<'_> {
                 open.rest().into_iter().rev().for_each(|line| again.push_front(line));
             }
             Fed::TooLarge => {
-                self.reject(&first, RejectReason::TooLarge, "JSON value over several lines, beyond the limit")
+                self.reject(&first, RejectReason::TooLarge, "JSON value over several lines, beyond the limit");
             }
         }
     }

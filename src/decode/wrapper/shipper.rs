@@ -15,6 +15,9 @@ use crate::decode::{json, python_log, wrapper};
 /// Keys under which the line stands.
 const LINE: [&str; 3] = ["log", "message", "MESSAGE"];
 
+/// Keys under which the members of a line stand that was taken apart, with the line gone.
+const APART: [&str; 3] = ["log_processed", "log_parsed", "structured"];
+
 /// Keys of the time, the line's own first.
 const TIME: [&str; 5] = ["time", "@timestamp", "timestamp", "date", "fluentbit_timestamp"];
 
@@ -85,7 +88,8 @@ pub(super) fn open(mut map: Map<String, Value>) -> Vec<Wrapped> {
 pub(super) fn payload_of(mut map: Map<String, Value>) -> Payload {
     let find = |is: fn(&Value) -> bool| LINE.into_iter().find(|key| map.get(*key).is_some_and(is));
     let Some(key) = find(Value::is_string).or_else(|| find(is_logged)) else {
-        return Payload::Value(Value::Object(map));
+        let apart = APART.iter().find(|key| map.get(**key).is_some_and(Value::is_object));
+        return Payload::Value(apart.and_then(|key| map.remove(*key)).unwrap_or(Value::Object(map)));
     };
     if map[key].is_object() {
         return Payload::Value(map.remove(key).unwrap_or_default());

@@ -1,0 +1,1 @@
+//! Carriers that mean harm, or have come to harm.
