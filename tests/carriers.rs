@@ -5,8 +5,6 @@
 
 #![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::panic, reason = "a test")]
 
-#[path = "carriers/hostile.rs"]
-mod hostile;
 mod support;
 #[path = "carriers/wrap.rs"]
 mod wrap;
@@ -212,8 +210,10 @@ fn every_carrier_says_the_same_in_gzip() {
 #[test]
 fn every_carrier_says_the_same_in_every_other_that_may_stand_around_it() {
     let mut scenarios = SCENARIOS.iter().cycle();
-    for inner in CARRIERS.iter().filter(|inner| inner.is_lines) {
-        for outer in CARRIERS.iter().filter(|outer| outer.name != inner.name) {
+    for (number, inner) in CARRIERS.iter().filter(|inner| inner.is_lines).enumerate() {
+        // Every second of the pairs: each carrier stands around many others, and within many.
+        let outers = CARRIERS.iter().filter(|outer| outer.name != inner.name).skip(number % 2).step_by(2);
+        for outer in outers {
             let scenario = scenarios.by_ref().find(|scenario| scenario.fits(outer) && scenario.fits(inner)).unwrap();
             let wrapped = String::from_utf8(inner.wrap(&scenario.lines)).unwrap();
             let nanos = scenario.lines.first().unwrap().nanos;

@@ -351,3 +351,6 @@ fn begins_anew(part: &str, text: &str) -> bool {
     let ends = part.trim_end().ends_with(['}', ']']) && !is_open_bracket(part);
     (is_value && ends) || python_log::is_one(text)
 }
+
+#[cfg(test)]
+mod tests;

@@ -16,7 +16,7 @@ use crate::decode::{json, python_log, wrapper};
 const LINE: [&str; 3] = ["log", "message", "MESSAGE"];
 
 /// Keys under which the members of a line stand that was taken apart, with the line gone.
-const APART: [&str; 3] = ["log_processed", "log_parsed", "structured"];
+const APART: [&str; 4] = ["log_processed", "log_parsed", "structured", "json"];
 
 /// Keys of the time, the line's own first.
 const TIME: [&str; 5] = ["time", "@timestamp", "timestamp", "date", "fluentbit_timestamp"];

@@ -1,1 +1,0 @@
-//! Carriers that mean harm, or have come to harm.
