@@ -221,7 +221,7 @@ fn memory_for_a_har_of_any_size_is_that_of_an_entry() {
 
 #[test]
 fn memory_for_an_answer_of_a_log_store_is_that_of_a_line_of_it() {
-    let lines = 20_000;
+    let lines = 4_000;
     let call = |n: usize| serde_json::Value::from(format!("{} {}", call(n as u64), "x".repeat(n % 1000)));
     let time = "2026-11-30T06:15:34Z";
     let value = |n| format!("[\"1796019334786336001\",{}]", call(n));
@@ -230,7 +230,8 @@ fn memory_for_an_answer_of_a_log_store_is_that_of_a_line_of_it() {
     let entry =
         |n| format!("{{\"logName\":\"projects/p/logs/x\",\"timestamp\":\"{time}\",\"textPayload\":{}}}", call(n));
     let hit = |n| format!("{{\"_id\":\"{n}\",\"_source\":{{\"log\":{}}}}}", call(n));
-    let cases: [(&str, &str, &dyn Fn(usize) -> String, &str); 8] = [
+    type Case<'a> = (&'a str, &'a str, &'a dyn Fn(usize) -> String, &'a str);
+    let cases: [Case<'_>; 8] = [
         (
             "loki",
             "{\"status\":\"success\",\"data\":{\"resultType\":\"streams\",\"result\":[{\"stream\":{\"pod\":\"p\"},\"values\":[",

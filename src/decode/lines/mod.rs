@@ -292,15 +292,15 @@ impl Router<'_> {
 
     /// The value does not go on: its first line is lost.
     fn broken(&mut self, open: &OpenJson, misfit: Misfit) {
-        let Some(line) = open.first() else { return };
-        let (origin, is_bracket) = (&line.origin, is_bracket(open.text()));
+        let Some((origin, frame)) = open.first().map(|line| (line.origin.clone(), line.frame.clone())) else { return };
+        let first = open.text().lines().next().unwrap_or_default().trim();
         match misfit {
             // A bracket alone is as good as no JSON: programs print objects of their own.
-            _ if is_bracket => self.delivery.unread(RejectReason::UnknownText, origin),
-            Misfit::LineCut => self.reject(origin, RejectReason::Truncated, "line ends inside a JSON value"),
-            Misfit::Unexpected if open.is_one_line() => self.reject(origin, RejectReason::BadJson, "not JSON"),
+            _ if matches!(first, "{" | "[") => drop(self.text(first, &origin, &frame)),
+            Misfit::LineCut => self.reject(&origin, RejectReason::Truncated, "line ends inside a JSON value"),
+            Misfit::Unexpected if open.is_one_line() => self.reject(&origin, RejectReason::BadJson, "not JSON"),
             Misfit::Unexpected => {
-                self.reject(origin, RejectReason::Truncated, "JSON value is not continued on the next line");
+                self.reject(&origin, RejectReason::Truncated, "JSON value is not continued on the next line");
             }
         }
     }
@@ -315,11 +315,6 @@ impl Router<'_> {
 /// Values between commas on lines of their own.
 fn without_comma(line: &str) -> &str {
     line.strip_suffix(',').unwrap_or(line)
-}
-
-/// Whether the first line is nothing but a bracket.
-fn is_bracket(text: &str) -> bool {
-    text.lines().next().is_some_and(|line| matches!(line.trim(), "{" | "["))
 }
 
 /// Where the value at the beginning of a line ends; none if it does not.

@@ -21,51 +21,55 @@ const APART: [&str; 4] = ["log_processed", "log_parsed", "structured", "json"];
 /// Keys of the time, the line's own first.
 const TIME: [&str; 5] = ["time", "@timestamp", "timestamp", "date", "fluentbit_timestamp"];
 
-/// Keys that shippers add, besides those that begin with an underscore.
-const OWN: [&str; 43] = [
+/// Keys that shippers add and no program has, besides those that begin with an underscore.
+const OWN: [&str; 21] = [
     "@metadata",
     "@version",
-    "agent",
-    "aws",
-    "az",
-    "cloud",
-    "container",
     "container_created_at",
     "container_hash",
     "container_id",
     "container_image",
     "container_name",
     "docker",
-    "ec2_instance_id",
     "ecs",
     "ecs_cluster",
     "ecs_task_arn",
     "ecs_task_definition",
-    "file",
-    "filename",
-    "flags",
     "fluentbit_timestamp",
-    "host",
-    "hostname",
-    "image",
-    "input",
     "kubernetes",
-    "label",
     "logtag",
-    "nomad",
-    "offset",
-    "orchestrator",
     "partial_id",
     "partial_last",
     "partial_message",
     "partial_ordinal",
+    "source_type",
+    "timestamp_end",
+];
+
+/// Keys that shippers add, and programs have as well.
+const SHARED: [&str; 22] = [
+    "aws",
+    "az",
+    "cloud",
+    "container",
+    "ec2_instance_id",
+    "file",
+    "filename",
+    "flags",
+    "host",
+    "hostname",
+    "image",
+    "input",
+    "label",
+    "nomad",
+    "offset",
+    "orchestrator",
     "path",
     "source",
-    "source_type",
     "stream",
     "tag",
     "tags",
-    "timestamp_end",
+    "log",
 ];
 
 /// Opens a record.
@@ -75,7 +79,13 @@ pub(super) fn open(mut map: Map<String, Value>) -> Vec<Wrapped> {
     let is_part = text(&map, "logtag") == "P"
         || map.get("_p").and_then(Value::as_str) == Some("P")
         || (is_true(map.get("partial_message")) && !is_true(map.get("partial_last")));
-    map.retain(|key, _| !OWN.contains(&key.as_str()) && !key.starts_with('_') && !key.starts_with("kubernetes."));
+    let is_vectors = map.contains_key("source_type");
+    map.retain(|key, value| {
+        let is_own = OWN.contains(&key.as_str()) || key.starts_with('_') || key.starts_with("kubernetes.");
+        // The host on which the shipper runs is none that the line speaks of.
+        let is_host = key == "host" && (is_vectors || value.is_object());
+        !(is_own || is_host || is_place(key, value))
+    });
     without_place(&mut map);
     let payload = match payload_of(map) {
         Payload::Text(text, _) if is_part => Payload::Text(text, GoesOn::Yes),
@@ -94,7 +104,8 @@ pub(super) fn payload_of(mut map: Map<String, Value>) -> Payload {
     if map[key].is_object() {
         return Payload::Value(map.remove(key).unwrap_or_default());
     }
-    let is_alone = map.keys().all(|other| other == key || TIME.contains(&other.as_str()));
+    let is_shippers = |other: &str| other == key || TIME.contains(&other) || SHARED.contains(&other);
+    let is_alone = map.keys().all(|other| is_shippers(other));
     let line = take_text(&mut map, key).unwrap_or_default();
     if is_alone || is_whole(&line) {
         return Payload::Text(line, GoesOn::No);
@@ -116,6 +127,15 @@ fn is_whole(line: &str) -> bool {
         || line.starts_with("data:")
         || wrapper::cri(line).is_some()
         || python_log::is_one(line)
+}
+
+/// Whether a member says where a line was read: `stream` of a container, `agent` and `input` of Filebeat.
+fn is_place(key: &str, value: &Value) -> bool {
+    match key {
+        "stream" => value == "stdout" || value == "stderr",
+        "agent" | "input" => value.is_object(),
+        _ => false,
+    }
 }
 
 fn is_true(value: Option<&Value>) -> bool {

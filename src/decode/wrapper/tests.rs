@@ -199,6 +199,13 @@ fn a_line_that_a_shipper_took_apart_keeps_what_it_said_beside_its_sentence() {
         *value,
         json!({"@timestamp": "2026-11-30T06:15:34Z", "message": "said", "level": "info", "logger": "x"})
     );
+    // So does one whose line is gone.
+    let record = json!({"time": "2026-11-30T06:15:34Z", "stream": "stdout", "_p": "F", "method": "POST", "path": "/a2a",
+        "host": "agent.example", "kubernetes": {"pod_name": "p"}});
+    let (_, wrapped) = super::object(record.as_object().unwrap().clone()).unwrap();
+    let super::Payload::Value(value) = &wrapped[0].payload else { panic!("{wrapped:?}") };
+    let line = json!({"time": "2026-11-30T06:15:34Z", "method": "POST", "path": "/a2a", "host": "agent.example"});
+    assert_eq!(*value, line);
     // What is whole by itself is read as it was written.
     let record = json!({"log": "{\"jsonrpc\":\"2.0\"}", "jsonrpc": "2.0", "cluster": "c"});
     let (_, wrapped) = super::object(record.as_object().unwrap().clone()).unwrap();
