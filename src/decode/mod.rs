@@ -6,7 +6,7 @@
 //! ```text
 //!  bytes -> [framing] lines, documents cut into their elements, SSE events, protobuf bodies
 //!               |
-//!           [route]   by shape: exchange | har | home_made | otlp | own_event | document
+//!           [route]   by shape: exchange | har | home_made | otlp | own_event | document | json_log
 //!               |
 //!            Sink     records and rejects
 //! ```
@@ -29,6 +29,7 @@ mod document;
 mod framing;
 mod headers;
 mod json;
+mod json_log;
 mod route;
 
 use std::io::Read;

@@ -9,7 +9,7 @@ use super::framing::{Container, Event};
 use super::json::{self, Fault, Parsed};
 use super::key_map::KeyMap;
 use super::record::{Document, Origin, Record, Reject, RejectReason, Sink};
-use super::{Limits, document, exchange, har, home_made, otlp, own_event, python_log};
+use super::{Limits, document, exchange, har, home_made, json_log, otlp, own_event, python_log};
 use crate::instant::Instant;
 
 /// Keys of an unknown object that its reject names.
@@ -147,7 +147,13 @@ impl<'a> Router<'a> {
             self.sink.recognised(&origin.source, "home-made-exchange");
             self.sink.record(Record::Exchange(Box::new(exchange)));
         } else {
-            self.reject(origin, RejectReason::UnknownShape, &keys_of(&map));
+            match json_log::read(map, origin, frame) {
+                Ok(record) => {
+                    self.sink.recognised(&origin.source, "json-log");
+                    self.sink.record(Record::Log(Box::new(record)));
+                }
+                Err(map) => self.reject(origin, RejectReason::UnknownShape, &keys_of(&map)),
+            }
         }
     }
 
