@@ -9,7 +9,7 @@
 //!           [lines]   text: pieces joined, SSE events, python_log <-----.
 //!               |                                                       | each looked at anew, up to four
 //!           [route]   by shape: wrapper, what log carriers carry -------'
-//!               |               exchange | har | home_made | otlp | own_event | document
+//!               |               exchange | har | home_made | otlp | own_event | document | json_log
 //!            Sink     records and rejects, completed by what carriers said (frame)
 //! ```
 
@@ -32,6 +32,7 @@ mod frame;
 mod framing;
 mod headers;
 mod json;
+mod json_log;
 mod lines;
 mod route;
 mod wrapper;

@@ -12,7 +12,7 @@ use super::json::{self, Fault, Parsed};
 use super::key_map::KeyMap;
 use super::lines::{Event, Streams};
 use super::record::{Document, Origin, Record, Reject, RejectReason, Sink};
-use super::{Limits, document, exchange, har, home_made, otlp, own_event, wrapper};
+use super::{Limits, document, exchange, har, home_made, json_log, otlp, own_event, wrapper};
 
 /// Keys of an unknown object that its reject names.
 const KEYS_NAMED: usize = 8;
@@ -166,7 +166,13 @@ impl<'a> Router<'a> {
             sink.recognised(&origin.source, "home-made-exchange");
             sink.record(Record::Exchange(Box::new(exchange)));
         } else {
-            self.reject(origin, RejectReason::UnknownShape, &keys_of(&map));
+            match json_log::read(map, origin, frame) {
+                Ok(record) => {
+                    sink.recognised(&origin.source, "json-log");
+                    sink.record(Record::Log(Box::new(record)));
+                }
+                Err(map) => self.reject(origin, RejectReason::UnknownShape, &keys_of(&map)),
+            }
         }
     }
 
