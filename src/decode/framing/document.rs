@@ -5,7 +5,8 @@
 
 use serde_json::Value;
 
-use super::scanner::{Container, Misfit, Scanner, Step};
+use super::container::Container;
+use super::scanner::{Misfit, Scanner, Step};
 use super::window::Fill;
 use super::{Framer, json};
 use crate::decode::record::{Position, RejectReason};

@@ -8,6 +8,7 @@
 
 #[cfg(test)]
 pub(super) mod collect;
+mod container;
 mod document;
 mod key;
 mod scanner;
@@ -23,7 +24,8 @@ use super::record::{Origin, Position, RejectReason, Sink};
 use super::route::{Frame, Router};
 use super::{Limits, otlp};
 use crate::receive::InflateFault;
-pub(super) use scanner::{Container, Misfit, Scanner, Step};
+pub(super) use container::Container;
+pub(super) use scanner::{Misfit, Scanner, Step};
 use sniff::Kind;
 use window::{CHUNK, Fill, Window};
 
