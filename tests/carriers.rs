@@ -16,7 +16,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use a2a_drift::normalize::identity::{self, IdentitySettings};
 use a2a_drift::receive::inflate;
-use serde_json::Value;
+use serde_json::{Value, json};
 use support::judge::{self, Files, Verdict, judge};
 use support::library;
 use wrap::{CARRIERS, Carrier, Line};
@@ -32,6 +32,9 @@ struct Scenario {
     in_order: bool,
     said: OnceLock<(BTreeSet<String>, Vec<String>)>,
 }
+
+/// Log records of a capture.
+const LOGS: &str = "a2a-python-1.3.0/jsonrpc.logs.otlp.jsonl";
 
 static SCENARIOS: LazyLock<Vec<Scenario>> =
     LazyLock::new(|| vec![exchanges(), printed(), traces(), python(), events()]);
@@ -67,35 +70,47 @@ fn events() -> Scenario {
     Scenario { name: "events", lines, bare: None, in_order: false, said: OnceLock::new() }
 }
 
-/// Python's `logging` in its default format, which has no time, with tracebacks and with lines of other programs.
-fn python() -> Scenario {
-    let (mut lines, mut bare) = (Vec::new(), String::new());
-    for request in library::lines("a2a-python-1.3.0/jsonrpc.logs.otlp.jsonl").unwrap() {
+/// Log records of a capture as Python's `logging` prints them in its default format, which has no time, with their
+/// tracebacks: time, service and lines of each.
+fn logged(file: &str) -> Vec<(i64, String, Vec<String>)> {
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    let attribute = |of: &Value, key: &str| {
+        let found = of["attributes"].as_array().into_iter().flatten().find(|attribute| attribute["key"] == key);
+        found.map(|attribute| text(&attribute["value"]["stringValue"]))
+    };
+    let mut records = Vec::new();
+    for request in library::lines(file).unwrap() {
         let request: Value = serde_json::from_str(&request).unwrap();
-        let scopes =
-            request["resourceLogs"].as_array().unwrap().iter().flat_map(|r| r["scopeLogs"].as_array().unwrap());
-        for scope in scopes {
-            for record in scope["logRecords"].as_array().unwrap() {
-                // `asctime` has milliseconds.
-                let nanos: i64 = record["timeUnixNano"].as_str().unwrap().parse().unwrap();
-                let nanos = nanos / 1_000_000 * 1_000_000;
-                let level = record["severityText"].as_str().unwrap().replace("WARN", "WARNING");
-                let said = record["body"]["stringValue"].as_str().unwrap();
-                let said = format!("{level}:{}:{said}", scope["scope"]["name"].as_str().unwrap());
-                let _ = writeln!(bare, "{} {said}", wrap::time(nanos, "%Y-%m-%d %H:%M:%S,%3f"));
-                lines.push(Line { nanos, text: said });
-                let attributes = record["attributes"].as_array().into_iter().flatten();
-                let traceback = attributes.filter(|a| a["key"] == "exception.stacktrace");
-                for line in traceback.flat_map(|a| a["value"]["stringValue"].as_str().unwrap().lines()) {
-                    let _ = writeln!(bare, "{line}");
-                    lines.push(Line { nanos, text: line.to_owned() });
-                }
-                if lines.len() % 5 == 0 {
-                    let noise = "INFO:     127.0.0.1:57340 - \"GET /healthz HTTP/1.1\" 200 OK";
-                    let _ = writeln!(bare, "{noise}");
-                    lines.push(Line { nanos, text: noise.to_owned() });
+        for resource in request["resourceLogs"].as_array().unwrap() {
+            let service = attribute(&resource["resource"], "service.name").unwrap();
+            for scope in resource["scopeLogs"].as_array().unwrap() {
+                for record in scope["logRecords"].as_array().unwrap() {
+                    let level = text(&record["severityText"]).replace("WARN", "WARNING");
+                    let said = text(&record["body"]["stringValue"]);
+                    let mut lines = vec![format!("{level}:{}:{said}", text(&scope["scope"]["name"]))];
+                    let traceback = attribute(record, "exception.stacktrace").unwrap_or_default();
+                    lines.extend(traceback.lines().map(str::to_owned));
+                    records.push((text(&record["timeUnixNano"]).parse().unwrap(), service.clone(), lines));
                 }
             }
+        }
+    }
+    records
+}
+
+/// Python's `logging` with lines of other programs between.
+fn python() -> Scenario {
+    let (mut lines, mut bare) = (Vec::new(), String::new());
+    for (number, (nanos, _, mut said)) in logged(LOGS).into_iter().enumerate() {
+        // `asctime` has milliseconds.
+        let nanos = nanos / 1_000_000 * 1_000_000;
+        if number % 5 == 0 {
+            said.push("INFO:     127.0.0.1:57340 - \"GET /healthz HTTP/1.1\" 200 OK".to_owned());
+        }
+        let _ = write!(bare, "{} ", wrap::time(nanos, "%Y-%m-%d %H:%M:%S,%3f"));
+        for text in said {
+            let _ = writeln!(bare, "{text}");
+            lines.push(Line { nanos, text });
         }
     }
     Scenario { name: "python", lines, bare: Some(bare), in_order: true, said: OnceLock::new() }
@@ -262,4 +277,22 @@ fn evidence_stands_at_the_carriers_line() {
         // Lines of this capture are shorter than a piece: each is one line of the carrier.
         assert_eq!(places(&found), places(&bare), "{name}");
     }
+}
+
+#[test]
+fn labels_name_the_service_as_telemetry_does_whatever_the_replica() {
+    let telemetry = verdict(library::bytes(LOGS).unwrap());
+    let mut lines = String::new();
+    for (number, (nanos, service, said)) in logged(LOGS).into_iter().enumerate() {
+        for text in said {
+            let labels = json!({"app.kubernetes.io/name": service, "pod-template-hash": "5cbb"});
+            let kubernetes =
+                json!({"pod_name": format!("{service}-{}", number % 2), "container_name": "main", "labels": labels});
+            let time = wrap::time(nanos, "%Y-%m-%dT%H:%M:%S.%9fZ");
+            let _ =
+                writeln!(lines, "{}", json!({"time": time, "stream": "stderr", "log": text, "kubernetes": kubernetes}));
+        }
+    }
+    assert!(telemetry.findings.iter().any(|finding| finding.rule == "unauthorized_storm"));
+    assert_eq!(ids(&verdict(lines.into_bytes())), ids(&telemetry));
 }

@@ -47,7 +47,7 @@ const OWN: [&str; 21] = [
 ];
 
 /// Keys that shippers add, and programs have as well.
-const SHARED: [&str; 22] = [
+const SHARED: [&str; 21] = [
     "aws",
     "az",
     "cloud",
@@ -69,8 +69,10 @@ const SHARED: [&str; 22] = [
     "stream",
     "tag",
     "tags",
-    "log",
 ];
+
+/// Objects that Elastic's agents add (ECS), and that say nothing of the line.
+const AROUND: [&str; 5] = ["data_stream", "elastic_agent", "event", "fields", "process"];
 
 /// Opens a record.
 pub(super) fn open(mut map: Map<String, Value>) -> Vec<Wrapped> {
@@ -105,7 +107,8 @@ pub(super) fn payload_of(mut map: Map<String, Value>) -> Payload {
         return Payload::Value(map.remove(key).unwrap_or_default());
     }
     let is_shippers = |other: &str| other == key || TIME.contains(&other) || SHARED.contains(&other);
-    let is_alone = map.keys().all(|other| is_shippers(other));
+    let is_around = |other: &str, value: &Value| value.is_object() && AROUND.contains(&other);
+    let is_alone = map.iter().all(|(other, value)| is_shippers(other) || is_around(other, value));
     let line = take_text(&mut map, key).unwrap_or_default();
     if is_alone || is_whole(&line) {
         return Payload::Text(line, GoesOn::No);
