@@ -252,7 +252,8 @@ impl<'a> Framer<'a> {
         };
         let line = &self.window.data()[..length];
         let binary = !sniff::is_mostly_text(line);
-        let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
+        // A blank at the end may be within what goes on in the next line.
+        let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)).into_owned();
         let replaced = text.contains(char::REPLACEMENT_CHARACTER) && std::str::from_utf8(line).is_err();
         self.window.consume(length);
         self.line_of_text(&text, line_number, binary, replaced);

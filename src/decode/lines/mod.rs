@@ -82,11 +82,10 @@ impl Router<'_> {
                 if goes_on == GoesOn::No {
                     return true;
                 }
-                self.keep(Part { text, origin, frame, given_up: true });
+                self.keep(Part { text, origin, frame, is_sure: true, given_up: true });
                 return true;
             }
-            // Only a whole line begins as one.
-            Some(part) if goes_on != GoesOn::Yes && begins_anew(&part.text, &text) => {
+            Some(part) if !part.is_sure && begins_anew(&part.text, &text) => {
                 self.payload(&part.text, &part.origin, &part.frame);
                 first_piece(&text, goes_on)
             }
@@ -100,14 +99,14 @@ impl Router<'_> {
         if text.len() > self.streams.most_bytes() {
             self.reject(&origin, RejectReason::TooLarge, "line in pieces, longer than the record limit");
             if goes_on != GoesOn::No {
-                self.keep(Part { text: String::new(), origin, frame, given_up: true });
+                self.keep(Part { text: String::new(), origin, frame, is_sure: true, given_up: true });
             }
             return true;
         }
         if goes_on == GoesOn::No {
             return self.payload(&text, &origin, &frame);
         }
-        self.keep(Part { text, origin, frame, given_up: false });
+        self.keep(Part { text, origin, frame, is_sure: goes_on == GoesOn::Yes, given_up: false });
         true
     }
 
@@ -171,16 +170,15 @@ impl Router<'_> {
 
     fn one_line(&mut self, text: &str, origin: &Origin, frame: &Frame<'_>, again: &mut Again) -> bool {
         self.passed = self.passed.saturating_add(text.len() as u64 + 1);
-        let text = text.trim_end();
-        if text.trim_start().is_empty() {
+        let trimmed = text.trim();
+        if trimmed.is_empty() {
             self.end_event(frame.stream);
             return true;
         }
         if let Some(open) = self.streams.take_json(frame.stream) {
-            self.go_on(open, text, origin, frame, again);
+            self.go_on(open, text.trim_end(), origin, frame, again);
             return true;
         }
-        let trimmed = text.trim_start();
         if json::begins(trimmed.as_bytes()) != Some(false) {
             self.end_event(frame.stream);
             self.values(trimmed, origin, frame, again);
@@ -193,7 +191,7 @@ impl Router<'_> {
     fn line_alone(&mut self, text: &str, origin: &Origin, frame: &Frame<'_>) {
         let trimmed = text.trim();
         if json::begins(trimmed.as_bytes()) == Some(false) {
-            self.text(text.trim_end(), origin, frame);
+            self.text(text, origin, frame);
         } else if !trimmed.is_empty() {
             match json::parse(trimmed.as_bytes(), self.limits.max_depth) {
                 Ok(parsed) => self.parsed(parsed, origin, frame),
@@ -209,6 +207,7 @@ impl Router<'_> {
             self.unwrap(wrapped, origin, frame);
             return true;
         }
+        let text = text.trim_end();
         if self.streams.is_open(frame.stream) || Sse::begins(text) {
             let most = self.streams.most_bytes();
             if self.streams.with(frame.stream, |open| open.sse.takes(text, origin, frame, most)) {

@@ -141,6 +141,16 @@ fn a_line_in_pieces_without_end_is_one_reject_and_the_next_is_read() {
 }
 
 #[test]
+fn a_piece_is_joined_even_if_it_looks_like_a_line() {
+    let line = "INFO:a2a.x:{\"a\":{}}{\"b\":1} INFO:httpx:y";
+    for cut in 1..line.len() {
+        let sink = read(&format!("{AT} stdout P {}\n{AT} stdout F {}\n", &line[..cut], &line[cut..]));
+        let [Record::Log(log)] = &sink.records[..] else { panic!("{cut}: {:?}", sink.records) };
+        assert_eq!(log.body, "{\"a\":{}}{\"b\":1} INFO:httpx:y", "{cut}");
+    }
+}
+
+#[test]
 fn streams_without_number_are_given_up_in_their_order_and_lose_nothing_whole() {
     let pods = 20_000;
     let record = |pod: u64| {
