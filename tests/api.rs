@@ -50,6 +50,7 @@ fn finding(number: i64, rule: &str, agent: &str, severity: Severity) -> Finding 
         observed_at: at(number),
         due_at: at(number),
         until_at: None,
+        over_at: None,
         first_seen: at(number),
         last_seen: at(number),
         count: 1,

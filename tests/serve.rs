@@ -23,6 +23,8 @@ mod host;
 mod itself;
 #[path = "serve/memory.rs"]
 mod memory;
+#[path = "serve/over.rs"]
+mod over;
 #[path = "serve/reload.rs"]
 mod reload;
 #[path = "serve/same.rs"]

@@ -216,7 +216,9 @@ impl Intake {
             self.saving.measure(&self.service);
             if self.saving.is_clear(now, &self.service) && self.is_anything_open() {
                 let before = now.0.saturating_sub(i64::try_from(self.settle.as_nanos()).unwrap_or(i64::MAX));
-                let settled = self.normalizer.settle(Instant(before));
+                let mut settled = self.normalizer.settle(Instant(before));
+                // Nothing was added to them since.
+                settled.facts.commons_mut().for_each(|c| c.received_at = c.received_at.or(Some(Instant(before))));
                 self.saving.save_settled(&settled, now, &self.service);
                 self.tell_change(settled.change, now).await;
             }

@@ -2,6 +2,7 @@
 //!
 //! In: [`News`]. Out: metrics, alerts, the state that the API shows. Judges nothing itself: rules do, at the cost of what is new.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,10 +13,11 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::board::Board;
-use super::memory::{Heard, Learnt, Memory, earlier};
+use super::memory::{Heard, Learnt, Memory};
 use super::news::News;
 use super::parts::{JUDGE, counted};
 use super::reload::Reloading;
+use super::standing::{Around, Standing};
 use super::{clock, state};
 use crate::api::{Readiness, Reload, Snapshot};
 use crate::findings::active;
@@ -44,8 +46,7 @@ pub(super) struct Judge {
     pub(super) board: Board,
     pub(super) measures: Measures,
     pub(super) snapshot: Arc<ArcSwap<Snapshot>>,
-    /// A finding is over when it was seen last, or came due, this long ago.
-    pub(super) active: Option<Duration>,
+    pub(super) standing: Standing,
     pub(super) tracker: Tracker,
     pub(super) coverage: Coverage,
     pub(super) arrivals: Arrivals,
@@ -105,9 +106,6 @@ impl Judge {
         self.forget(clock()).await;
         let heard = self.heard.take();
         span.record("news", heard.len());
-        for News { came, .. } in &heard {
-            self.arrivals.note(came.commons());
-        }
         let Learnt { mut delta, came, again } = self.memory.learn(heard);
         self.instruments.facts.add(came as u64, &[]);
         self.exporter.service().duplicates(again as u64);
@@ -161,6 +159,7 @@ impl Judge {
         }
         self.tracker.count_from_zero(&counted(engine.corpus()));
         self.exporter.service().begin_rules(engine.corpus().rules.iter().map(|rule| rule.id.as_str()));
+        self.standing = self.standing.of(engine.corpus());
         self.coverage = Coverage::new(&engine);
         self.coverage.add(&engine, &all.added).map_err(|error| error.to_string())?;
         (self.keyed, self.engine) = (keyed, engine);
@@ -177,6 +176,7 @@ impl Judge {
         if delta.added.is_empty() && delta.removed.is_empty() {
             return Ok(());
         }
+        self.arrivals.note(delta.added.commons());
         self.board.add(delta);
         self.measures.apply(delta);
         self.coverage.add(&self.engine, &delta.added)?;
@@ -194,10 +194,11 @@ impl Judge {
     /// Publishes what fires now.
     fn show(&mut self, now: Instant) {
         let mut firing = self.keyed.findings(&AsOf::Fixed(now));
-        if let Some(active) = self.active {
-            let oldest = earlier(now, active);
-            firing.retain(|finding| finding.last_seen.max(finding.due_at) > oldest);
-        }
+        let oldest = self.memory.oldest(now);
+        firing.retain(|finding| {
+            let (arrived, agent_seen) = (self.arrivals.newest(finding), self.board.last_seen(&finding.agent));
+            self.standing.holds(finding, Around { now, arrived, agent_seen, oldest })
+        });
         let changes = self.tracker.look(&firing, now, |finding| self.arrivals.newest(finding));
         Self::log(&changes);
         let active = active::group(self.tracker.open(), self.most_agents);
@@ -276,8 +277,10 @@ impl Arrivals {
     fn note<'a>(&mut self, facts: impl Iterator<Item = &'a crate::tables::Common>) {
         for common in facts {
             let Some(received) = common.received_at else { continue };
-            if self.at.insert(common.fact_id.clone(), received).is_none() {
-                self.order.push_back(common.fact_id.clone());
+            // What is told again did not arrive again.
+            if let Entry::Vacant(entry) = self.at.entry(common.fact_id.clone()) {
+                self.order.push_back(entry.key().clone());
+                entry.insert(received);
             }
         }
         while self.order.len() > MOST_ARRIVALS {

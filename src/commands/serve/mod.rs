@@ -19,6 +19,7 @@ mod parts;
 mod reading;
 mod reload;
 mod saving;
+mod standing;
 mod state;
 mod stored;
 mod watching;

@@ -24,6 +24,7 @@ use super::news::{News, Recall, Telling};
 use super::reading::Reading;
 use super::reload::Reloading;
 use super::saving::Saving;
+use super::standing::Standing;
 use super::stored::Stored;
 use super::watching::Watching;
 use super::{clock, following, state};
@@ -283,6 +284,7 @@ fn judge(config: &Config, shared: &Shared, recalls: mpsc::Sender<Recall>, stored
         coverage: Coverage::new(&engine),
         alerts: Alerts::new(open),
         told_from,
+        standing: Standing::new(config.serve.active, engine.corpus()),
         keyed,
         engine,
         memory,
@@ -296,7 +298,6 @@ fn judge(config: &Config, shared: &Shared, recalls: mpsc::Sender<Recall>, stored
         snapshot: Arc::clone(&shared.snapshot),
         instruments: Instruments::new(),
         most_agents,
-        active: config.serve.active,
         state: state_file,
     })
 }
