@@ -7,6 +7,8 @@
 
 mod support;
 
+#[path = "serve/asked.rs"]
+mod asked;
 #[path = "serve/batch.rs"]
 mod batch;
 #[path = "serve/disk.rs"]
