@@ -4,7 +4,7 @@ use rcgen::{CertificateParams, KeyPair};
 use reqwest::StatusCode;
 use std::fs;
 
-use super::host::{Folder, answer, ended};
+use super::host::{Folder, answer, ended, eventually};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_token_guards_everything_but_health_and_tls_the_receivers() {
@@ -56,6 +56,29 @@ async fn what_cannot_be_used_is_told_at_the_start() {
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("cannot use") && said.contains("Not a directory"), "{said}");
     assert_eq!(service.get("/readyz").await.status, StatusCode::OK);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_counted_by_known_labels_is_there_before_anything_was_counted() {
+    let service = Folder::new("").start().await;
+    let zeros = [
+        "a2a_drift_findings_total{rule=\"split_brain\",category=\"lifecycle\",severity=\"critical\"} 0",
+        "a2a_drift_received_total{receiver=\"otlp-grpc\",signal=\"traces\"} 0",
+        "a2a_drift_received_total{receiver=\"follow\",signal=\"lines\"} 0",
+        "a2a_drift_ignored_total{signal=\"logs\"} 0",
+        "a2a_drift_rejected_total{reason=\"bad-json\"} 0",
+        "a2a_drift_refused_total{reason=\"queue-full\",receiver=\"otlp-http\"} 0",
+        "a2a_drift_denied_total{reason=\"unauthenticated\",receiver=\"exchanges\"} 0",
+        "a2a_drift_denied_total{reason=\"not-found\",receiver=\"none\"} 0",
+        "a2a_drift_connections_lost_total{reason=\"handshake\"} 0",
+        "a2a_drift_evaluation_failures_total{rule=\"orphaned\"} 0",
+        "a2a_drift_config_reloads_total{outcome=\"failure\"} 0",
+    ];
+    eventually("all at zero", async || {
+        let text = service.get("/metrics").await.text;
+        zeros.iter().all(|zero| text.lines().any(|line| line == *zero)).then_some(())
+    })
+    .await;
 }
 
 #[test]

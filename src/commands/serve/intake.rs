@@ -12,11 +12,12 @@ use super::clock;
 use super::news::{News, Recall, Telling};
 use super::reading::{Decoded, Reading};
 use super::saving::Saving;
+use crate::decode::record::RejectReason;
 use crate::instant::Instant;
 use crate::normalize::open::OpenNormalizer;
 use crate::publish::prometheus::Service;
 use crate::receive::Grown;
-use crate::receive::listen::{Answer, Delivery};
+use crate::receive::listen::{Answer, Delivery, Route, Signal};
 use crate::tables::FactsDelta;
 use crate::telemetry::{self, Instruments};
 
@@ -33,6 +34,9 @@ const SETTLE_EVERY: Duration = Duration::from_secs(1);
 const TIDY_EVERY: Duration = Duration::from_secs(60);
 /// What senders are told to wait when the disk refuses.
 const DISK_WAIT: Duration = Duration::from_secs(5);
+
+/// Receiver and signal of followed files, for metrics.
+const FOLLOWED: (&str, &str) = ("follow", "lines");
 
 /// Something to take in.
 pub(super) enum Work {
@@ -103,8 +107,20 @@ struct Counts {
 }
 
 impl Intake {
+    /// Begins what is counted by known labels at zero.
+    fn begin(&self) {
+        let routes = Route::ALL.into_iter().filter(|route| route.signal != Signal::Metrics);
+        let routes = routes.map(|route| (route.receiver.as_str(), route.signal.as_str()));
+        for (receiver, signal) in routes.chain([FOLLOWED]) {
+            self.service.received(receiver, signal, 0);
+            self.service.ignored(signal, 0);
+        }
+        RejectReason::ALL.iter().for_each(|reason| self.service.rejected(reason.as_str(), 0));
+    }
+
     /// Takes in until nobody is left who could send.
     pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Work>, mut recalls: mpsc::Receiver<Recall>) {
+        self.begin();
         loop {
             tokio::select! {
                 work = queue.recv() => match work {
@@ -180,7 +196,7 @@ impl Intake {
         }
         let (receiver, signal) = match &work {
             Work::Request(delivery) => (delivery.receiver.as_str(), delivery.signal.as_str()),
-            Work::Grown(..) => ("follow", "lines"),
+            Work::Grown(..) => FOLLOWED,
         };
         let outcome = match outcome {
             Ok(received) => {
