@@ -57,6 +57,9 @@ pub struct TlsFiles {
     /// Authority that senders' certificates must come from; none asks for no certificate.
     #[serde(default)]
     pub client_authority: Option<PathBuf>,
+    /// Metrics, findings API and health speak TLS as well; they ask for no certificate.
+    #[serde(default)]
+    pub admin: bool,
 }
 
 /// What a sender may ask for.
@@ -140,6 +143,30 @@ impl From<SeverityWord> for crate::findings::Severity {
             SeverityWord::Warning => Self::Warning,
             SeverityWord::Critical => Self::Critical,
         }
+    }
+}
+
+impl ServeSettings {
+    /// Keys of the table by which other settings differ from these; `active` apart, which may change at any time.
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        let keys = [
+            ("otlp_grpc", self.otlp_grpc != other.otlp_grpc),
+            ("otlp_http", self.otlp_http != other.otlp_http),
+            ("admin", self.admin != other.admin),
+            ("data", self.data != other.data),
+            ("follow", self.follow != other.follow),
+            ("tick", self.tick != other.tick),
+            ("settle", self.settle != other.settle),
+            ("token_file", self.token_file != other.token_file),
+            ("cors_origins", self.cors_origins != other.cors_origins),
+            ("tls", self.tls != other.tls),
+            ("limits", self.limits != other.limits),
+            ("retention", self.retention != other.retention),
+            ("lake_every", self.lake_every != other.lake_every),
+            ("alertmanager", self.alertmanager != other.alertmanager),
+            ("runbook_base", self.runbook_base != other.runbook_base),
+        ];
+        keys.into_iter().filter(|(_, differ)| *differ).map(|(key, _)| format!("serve.{key}")).collect()
     }
 }
 
@@ -356,6 +383,16 @@ mod tests {
         assert!(error.contains("neither an address like 127.0.0.1:4317 nor off"), "{error}");
         let error = read("tick = \"soon\"").unwrap_err();
         assert!(error.contains("no duration like 15m"), "{error}");
+    }
+
+    #[test]
+    fn settings_that_differ_are_named() {
+        let merged = |text: &str| read(text).unwrap().merge(ServeOverrides::default());
+        let other = merged(
+            "tick = \"2s\"\nactive = \"off\"\n[retention]\nmemory = \"2h\"\n[tls]\ncertificate = \"c\"\nkey = \"k\"",
+        );
+        assert_eq!(merged("").differences(&other), ["serve.tick", "serve.tls", "serve.retention"]);
+        assert!(other.differences(&other).is_empty());
     }
 
     #[test]

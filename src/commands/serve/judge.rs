@@ -16,7 +16,7 @@ use super::board::Board;
 use super::memory::{Heard, Learnt, Memory};
 use super::news::News;
 use super::parts::{JUDGE, counted};
-use super::reload::Reloading;
+use super::reload::{Fresh, Reloading};
 use super::standing::{Around, Standing};
 use super::{clock, state};
 use crate::api::{Readiness, Reload, Snapshot};
@@ -79,7 +79,7 @@ impl Judge {
                 biased;
                 () = stop.cancelled() => true,
                 Some(reload) = reloading.reloads.recv() => {
-                    self.reload(reload, &mut reloading).await;
+                    self.reload(reload, &reloading).await;
                     false
                 }
                 _ = ticking.tick() => false,
@@ -136,13 +136,16 @@ impl Judge {
     }
 
     /// Puts other rules in the place of these, if they are good.
-    async fn reload(&mut self, reload: Reload, reloading: &mut Reloading) {
+    async fn reload(&mut self, reload: Reload, reloading: &Reloading) {
         let result = match reloading.read() {
-            Ok(engine) => self.replace(engine).await,
+            Ok(fresh) => match self.replace(&fresh).await {
+                Ok(()) => Ok(reloading.apply(fresh).await),
+                Err(wrong) => Err(wrong),
+            },
             Err(wrong) => Err(wrong),
         };
         match &result {
-            Ok(()) => tracing::info!("rules and settings were read anew"),
+            Ok(_) => tracing::info!("rules and settings were read anew"),
             Err(wrong) => tracing::error!(%wrong, "the new rules or settings are not good: the old ones stay"),
         }
         self.exporter.service().reloaded(result.is_ok(), clock());
@@ -150,20 +153,41 @@ impl Judge {
         _ = reload.answer.send(result);
     }
 
-    async fn replace(&mut self, engine: Engine) -> Result<(), String> {
-        let mut keyed = Keyed::new(&engine).map_err(|error| error.to_string())?;
-        let all = FactsDelta { added: self.memory.facts(), ..FactsDelta::default() };
-        let tick = keyed.apply(&all).await.map_err(|error| error.to_string())?;
-        if let Some(RuleFailure { rule, message }) = tick.failures.first() {
-            return Err(format!("{rule} fails over the facts that are here: {message}"));
+    /// Judges all anew by other rules and names; if they do not do, all stays as it was.
+    async fn replace(&mut self, fresh: &Fresh) -> Result<(), String> {
+        let (facts, before) = self.memory.rename(fresh.names.clone());
+        let is_renamed = before != fresh.names;
+        let all = FactsDelta { added: facts, ..FactsDelta::default() };
+        let keyed = match Self::judged(&fresh.engine, &all).await {
+            Ok(keyed) => keyed,
+            Err(wrong) => {
+                self.memory.rename(before);
+                return Err(wrong);
+            }
+        };
+        if is_renamed {
+            self.board = Board::default();
+            self.board.add(&all);
+            self.measures.apply(&all);
         }
+        let engine = fresh.engine.clone();
+        self.standing = Standing::new(fresh.active, engine.corpus());
         self.tracker.count_from_zero(&counted(engine.corpus()));
         self.exporter.service().begin_rules(engine.corpus().rules.iter().map(|rule| rule.id.as_str()));
-        self.standing = self.standing.of(engine.corpus());
         self.coverage = Coverage::new(&engine);
         self.coverage.add(&engine, &all.added).map_err(|error| error.to_string())?;
         (self.keyed, self.engine) = (keyed, engine);
         Ok(())
+    }
+
+    /// What rules say of facts.
+    async fn judged(engine: &Engine, facts: &FactsDelta) -> Result<Keyed, String> {
+        let mut keyed = Keyed::new(engine).map_err(|error| error.to_string())?;
+        let tick = keyed.apply(facts).await.map_err(|error| error.to_string())?;
+        match tick.failures.first() {
+            Some(RuleFailure { rule, message }) => Err(format!("{rule} fails over the facts that are here: {message}")),
+            None => Ok(keyed),
+        }
     }
 
     async fn judge_or_log(&mut self, delta: &FactsDelta) {

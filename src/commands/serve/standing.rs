@@ -41,11 +41,6 @@ impl Standing {
         Self { after, lasting: lasting.collect() }
     }
 
-    /// The same for other rules.
-    pub(super) fn of(&self, corpus: &Corpus) -> Self {
-        Self::new(self.after, corpus)
-    }
-
     /// Whether a finding stands.
     pub(super) fn holds(&self, finding: &Finding, around: Around) -> bool {
         let last = finding.last_seen.max(finding.due_at).max(around.arrived.unwrap_or_default());
