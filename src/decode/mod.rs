@@ -18,6 +18,7 @@ pub mod otlp;
 pub mod own_event;
 pub mod python_log;
 pub mod python_repr;
+mod reasons;
 pub mod record;
 pub mod request;
 pub mod tree;
