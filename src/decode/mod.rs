@@ -11,6 +11,7 @@
 //!            Sink     records and rejects
 //! ```
 
+pub mod access_log;
 pub mod exchange;
 pub mod otlp;
 pub mod own_event;

@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use super::framing::{Container, Event};
 use super::json::{self, Fault, Parsed};
 use super::key_map::KeyMap;
-use super::record::{Document, Origin, Record, Reject, RejectReason, Sink};
-use super::{Limits, document, exchange, har, home_made, json_log, otlp, own_event, python_log};
+use super::record::{Document, LogRecord, Origin, Record, Reject, RejectReason, Sink};
+use super::{Limits, access_log, document, exchange, har, home_made, json_log, otlp, own_event, python_log};
 use crate::instant::Instant;
 
 /// Keys of an unknown object that its reject names.
@@ -97,9 +97,24 @@ impl<'a> Router<'a> {
                 Ok(parsed) => self.value(parsed.value, origin, frame),
                 Err(fault) => self.fault(origin, fault),
             }
-        } else if !python_log::decode(text, frame.at, origin, self.sink) {
+        } else if !self.line(text, origin, frame) {
             self.reject(origin, RejectReason::UnknownText, "text of no format known here");
         }
+    }
+
+    /// A line of a text log. False, and nothing delivered, if it is of no format known here.
+    pub(super) fn line(&mut self, text: &str, origin: &Origin, frame: &Frame<'_>) -> bool {
+        if python_log::decode(text, frame.at, origin, self.sink) {
+            return true;
+        }
+        let Some((record, format)) = access_log::of_text(text, origin, frame) else { return false };
+        self.log(record, format);
+        true
+    }
+
+    fn log(&mut self, record: LogRecord, format: &'static str) {
+        self.sink.recognised(&record.origin.source, format);
+        self.sink.record(Record::Log(Box::new(record)));
     }
 
     fn note_repair(&mut self, parsed: &Parsed, origin: &Origin) {
@@ -125,7 +140,11 @@ impl<'a> Router<'a> {
         if value.get("event").is_some_and(Value::is_string) && own_event::decode(&value, origin, self.sink) {
             return;
         }
-        let Value::Object(mut map) = value else { return };
+        let Value::Object(map) = value else { return };
+        let mut map = match access_log::of_gateway(map, origin, frame) {
+            Ok((record, format)) => return self.log(record, format),
+            Err(map) => map,
+        };
         if let Some(entries) = har::take_entries(&mut map) {
             entries.into_iter().for_each(|entry| self.har_entry(entry, origin));
         } else if har::is_entry(&map) {
@@ -144,14 +163,14 @@ impl<'a> Router<'a> {
                 value: Value::Object(map),
             })));
         } else if let Some(exchange) = home_made::read(&map, origin, self.limits, self.keys, self.sink) {
+            if access_log::is_line(&exchange) {
+                return self.log(access_log::of_exchange(map, &exchange, frame), "access-log");
+            }
             self.sink.recognised(&origin.source, "home-made-exchange");
             self.sink.record(Record::Exchange(Box::new(exchange)));
         } else {
             match json_log::read(map, origin, frame) {
-                Ok(record) => {
-                    self.sink.recognised(&origin.source, "json-log");
-                    self.sink.record(Record::Log(Box::new(record)));
-                }
+                Ok(record) => self.log(record, "json-log"),
                 Err(map) => self.reject(origin, RejectReason::UnknownShape, &keys_of(&map)),
             }
         }

@@ -21,8 +21,8 @@ use std::sync::Arc;
 use super::json;
 use super::key_map::KeyMap;
 use super::record::{Origin, Position, RejectReason, Sink};
-use super::route::Router;
-use super::{Limits, otlp, python_log};
+use super::route::{Frame, Router};
+use super::{Limits, otlp};
 use crate::receive::InflateFault;
 pub(super) use scanner::Container;
 use sniff::Kind;
@@ -294,7 +294,7 @@ impl<'a> Framer<'a> {
             self.end_unread();
         } else {
             self.end_event();
-            if python_log::decode(text, None, &origin, self.router.sink()) {
+            if self.router.line(text, &origin, &Frame::default()) {
                 self.end_unread();
             } else {
                 self.note_unread(RejectReason::UnknownText, line);
