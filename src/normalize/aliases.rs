@@ -214,25 +214,36 @@ impl Aliases {
     /// Whether something about a carrier says that it is about A2A.
     pub fn is_evidence(&self, carrier: &Carrier<'_>) -> bool {
         begins_with_any(carrier.scope, &self.evidence_scopes)
-            || carrier.names().any(|name| begins_with_any(name, &self.evidence_attributes))
+            || carrier.names().any(|name| self.is_evidence_name(name))
             || self.is_service(carrier)
             || self.is_typed(carrier)
     }
 
     /// Whether the attribute `type` names an event of A2A (CrewAI).
     pub fn is_typed(&self, carrier: &Carrier<'_>) -> bool {
-        carrier
-            .attribute("type")
-            .and_then(Value::as_str)
-            .is_some_and(|kind| begins_with_any(kind, &self.evidence_types))
+        carrier.attribute("type").and_then(Value::as_str).is_some_and(|kind| self.is_event_type(kind))
+    }
+
+    /// Whether a word for the type of an event names one of A2A.
+    pub fn is_event_type(&self, kind: &str) -> bool {
+        begins_with_any(kind, &self.evidence_types)
+    }
+
+    /// Whether the name of an attribute alone says that its carrier is about A2A.
+    pub fn is_evidence_name(&self, name: &str) -> bool {
+        begins_with_any(name, &self.evidence_attributes)
+    }
+
+    /// Whether a service, or a method with its service, is one of A2A's.
+    pub fn is_service_name(&self, name: &str) -> bool {
+        self.services.iter().any(|service| {
+            name.strip_prefix(service.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
     }
 
     fn is_service(&self, carrier: &Carrier<'_>) -> bool {
         let named = |name: &str| carrier.attribute(name).and_then(Value::as_str).unwrap_or_default();
-        self.services.iter().any(|service| {
-            named("rpc.service") == service
-                || named("rpc.method").strip_prefix(service.as_str()).is_some_and(|rest| rest.starts_with('/'))
-        })
+        ["rpc.service", "rpc.method"].iter().any(|name| self.is_service_name(named(name)))
     }
 
     /// Whether a party between caller and agent wrote this.

@@ -31,7 +31,7 @@ keys! {
     EventState = "event_state", SkillId = "skill_id", Reason = "reason", ArtifactIds = "artifact_ids",
     ArtifactId = "artifact_id", Change = "change", Observer = "observer", ObserverName = "observer_name",
     Local = "local", StateSource = "state_source", AgentName = "agent_name", AgentUrl = "agent_url", Client = "client", Service = "service",
-    TraceId = "trace_id", SpanId = "span_id",
+    TraceId = "trace_id", SpanId = "span_id", Traceparent = "traceparent", Upstream = "upstream",
     ErrorCode = "error_code", GrpcStatus = "grpc_status", ErrorReason = "error_reason", ErrorText = "error_text",
     Outcome = "outcome", HttpMethod = "http_method", HttpStatus = "http_status", Url = "url", UrlPath = "url_path",
     UrlScheme = "url_scheme", ServerAddress = "server_address", ServerPort = "server_port",
