@@ -106,6 +106,7 @@ pub struct Aliases {
     webhook_words: Vec<String>,
     paths: Vec<PathRule>,
     reasons: Vec<(String, String)>,
+    events: Vec<(String, String)>,
     texts: Vec<Regex>,
     sentences: Vec<Sentence>,
 }
@@ -168,6 +169,7 @@ impl Aliases {
         self.webhook_words.append(&mut old.webhook_words);
         self.paths.append(&mut old.paths);
         self.reasons.append(&mut old.reasons);
+        self.events.append(&mut old.events);
         self.texts.append(&mut old.texts);
         self.sentences.append(&mut old.sentences);
     }
@@ -248,7 +250,13 @@ impl Aliases {
 
     /// Whether a party between caller and agent wrote this.
     pub fn is_gateway(&self, carrier: &Carrier<'_>) -> bool {
-        carrier.names().any(|name| begins_with_any(name, &self.gateways))
+        // CrewAI calls the agent as a gateway does.
+        !self.is_typed(carrier) && carrier.names().any(|name| begins_with_any(name, &self.gateways))
+    }
+
+    /// What an event of a type gives.
+    pub fn event(&self, kind: &str) -> Option<&str> {
+        lookup(&self.events, kind)
     }
 
     /// Dotted names of lists in a record's body of which every entry is a call.

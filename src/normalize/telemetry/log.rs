@@ -17,7 +17,7 @@ use super::failure::Failure;
 use super::row::{Seen, first, service_ref};
 use super::sentence::{CallNote, ErrorNote, HttpNote, ResolvedNote};
 use super::statement::Statement;
-use super::{Context, Telemetry, access, own_event};
+use super::{Context, Telemetry, access, event, own_event};
 
 /// Nesting of a body that is looked into.
 const MAX_DEPTH: usize = 6;
@@ -58,10 +58,10 @@ pub(super) fn read(
             seen.trace_id = context.aliases.text(Key::TraceId, &carrier).unwrap_or_default();
             seen.span_id = context.aliases.text(Key::SpanId, &carrier).unwrap_or_default();
         }
-        let reader = Reader { record, carrier, seen, context };
+        let reader = Reader { record, body, carrier, seen, context };
         if is_access {
             exchanges.extend(access::read(&reader, telemetry));
-        } else if !own_event::read(&reader, telemetry, facts) {
+        } else if !event::read(&reader, telemetry, facts) && !own_event::read(&reader, telemetry, facts) {
             exchanges.extend(reader.read(said.as_ref(), telemetry, facts));
         }
     }
@@ -149,6 +149,8 @@ fn flatten(name: &str, value: &Value, levels: usize, attributes: &mut Vec<(Strin
 /// A record being read.
 pub(super) struct Reader<'a> {
     pub(super) record: &'a LogRecord,
+    /// The body, read if it was JSON in a text.
+    pub(super) body: &'a Value,
     pub(super) carrier: Carrier<'a>,
     pub(super) seen: Seen,
     pub(super) context: &'a Context<'a>,
@@ -158,6 +160,12 @@ impl Reader<'_> {
     /// A key of the record; empty when it has none.
     pub(super) fn text(&self, key: Key) -> String {
         self.context.aliases.text(key, &self.carrier).unwrap_or_default()
+    }
+
+    /// An attribute, or a member of the body by its dotted name.
+    pub(super) fn attribute(&self, name: &str) -> Option<&Value> {
+        let Carrier { attributes, body, .. } = self.carrier;
+        attributes.get(name).or_else(|| body?.get(name))
     }
 
     fn read(&self, said: Option<&Said<'_>>, telemetry: &mut Telemetry, facts: &mut Facts) -> Option<Exchange> {

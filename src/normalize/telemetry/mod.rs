@@ -8,6 +8,7 @@ mod access;
 mod body;
 mod call;
 mod delivery;
+mod event;
 mod failure;
 mod hook;
 mod http;

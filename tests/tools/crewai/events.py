@@ -1,6 +1,9 @@
 """Writes the events that CrewAI emits while it delegates to A2A agents and serves one, as JSON lines.
 
-Run: python3 -m venv V && V/bin/pip install 'crewai[a2a]==1.15.30' && V/bin/python events.py > events.ndjson
+Run: python3 -m venv V && V/bin/pip install 'crewai[a2a]==1.15.30' && V/bin/python events.py events.ndjson to_json.ndjson
+
+The same events go into both files: as pydantic writes them, and as CrewAI's own `to_json` does, which writes what is nested
+deeper than a few levels as Python literals.
 
 The server is a2a-sdk's own with an executor that does as the text of the message says; the last two steps have a CrewAI
 agent answer, whose model is a class that answers a fixed text. Ports are those below.
@@ -32,6 +35,7 @@ from crewai.a2a.utils.delegation import execute_a2a_delegation
 from crewai.events import crewai_event_bus
 from crewai.events.types import a2a_events
 
+OUT = [open(path, "w", encoding="utf-8") for path in sys.argv[1:3]]
 PORT = 43101
 ENDPOINT = f"http://127.0.0.1:{PORT}/.well-known/agent-card.json"
 
@@ -85,7 +89,8 @@ def listen():
 
     def write(_source, event):
         with lock:
-            print(json.dumps(event.to_json(), default=str), flush=True)
+            OUT[0].write(event.model_dump_json() + "\n")
+            OUT[1].write(json.dumps(event.to_json(), default=str) + "\n")
 
     for name in dir(a2a_events):
         kind = getattr(a2a_events, name)
@@ -128,7 +133,8 @@ def main():
     asyncio.run(answer("summarize", Fixed()))
     asyncio.run(answer("translate", Fixed(fails=True)))
     time.sleep(1)
-    crewai_event_bus.flush() if hasattr(crewai_event_bus, "flush") else None
+    for out in OUT:
+        out.close()
     os._exit(0)
 
 
