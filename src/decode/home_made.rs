@@ -198,7 +198,8 @@ impl<'a> Found<'a> {
     }
 
     fn text(&self, field: Field) -> Option<String> {
-        self.get_where(field, |value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned))
+        // Access logs write a dash for nothing.
+        self.get_where(field, |value| value.as_str().filter(|text| !matches!(*text, "" | "-")).map(str::to_owned))
     }
 
     fn flag(&self, field: Field) -> bool {
@@ -208,7 +209,7 @@ impl<'a> Found<'a> {
     /// A party as text, or as an object with an address and a port.
     fn address(&self, field: Field) -> String {
         let read = |value: &Value| match value {
-            Value::String(text) => Some(text.clone()),
+            Value::String(text) => Some(text.clone()).filter(|text| text != "-"),
             Value::Object(map) => {
                 let first = |keys: [&str; 4]| keys.into_iter().find_map(|key| map.get(key));
                 let host = first(["address", "ip", "host", "name"])?.as_str()?;

@@ -26,7 +26,7 @@ macro_rules! keys {
 keys! {
     Operation = "operation", RpcId = "rpc_id", MessageId = "message_id", ReferenceTaskIds = "reference_task_ids",
     ProtocolVersion = "protocol_version", Streaming = "streaming", StreamEvents = "stream_events", Binding = "binding",
-    Tenant = "tenant", Principal = "principal", RequestBody = "request_body", ResponseBody = "response_body",
+    Tenant = "tenant", Principal = "principal", RequestBody = "request_body", ResponseBody = "response_body", ResponseSize = "response_size",
     Duration = "duration", TaskId = "task_id", ContextId = "context_id", TaskState = "task_state",
     EventState = "event_state", SkillId = "skill_id", Reason = "reason", ArtifactIds = "artifact_ids",
     ArtifactId = "artifact_id", Change = "change", Observer = "observer", ObserverName = "observer_name",

@@ -5,15 +5,16 @@
 //! a card, a call of the HTTP+JSON binding, a post to a webhook. Other lines are left alone.
 
 use crate::decode::record::Exchange;
-use crate::normalize::aliases::{Aliases, Key};
+use crate::normalize::aliases::{Aliases, Carrier, Key};
 use crate::normalize::card;
+use crate::normalize::protocol::request;
 
 use super::http::Http;
 use super::log::Reader;
 use super::node::Node;
 use super::row::Seen;
 use super::statement::Statement;
-use super::{Telemetry, body};
+use super::{Context, Telemetry, body};
 
 /// Reads a line.
 pub(super) fn read(reader: &Reader<'_>, telemetry: &mut Telemetry) -> Option<Exchange> {
@@ -30,11 +31,43 @@ pub(super) fn read(reader: &Reader<'_>, telemetry: &mut Telemetry) -> Option<Exc
     if node.statement.is_none() && !node.http().is_some_and(|http| tells(http, context.aliases)) {
         return None;
     }
-    let taped = body::of_carrier(&node, carrier, context);
-    if taped.is_none() {
-        telemetry.nodes.push(node);
+    match body::of_carrier(&node, carrier, context) {
+        Some(taped) if is_cut(&taped, carrier, context.aliases) => {
+            telemetry.nodes.push(with_request(node, &taped, context))
+        }
+        Some(taped) => return Some(taped),
+        None => telemetry.nodes.push(node),
     }
-    taped
+    None
+}
+
+/// Whether the answer was logged in part: the gateway's own words then say more of it.
+fn is_cut(taped: &Exchange, carrier: &Carrier<'_>, aliases: &Aliases) -> bool {
+    let size = aliases.number(Key::ResponseSize, carrier).and_then(|size| usize::try_from(size).ok());
+    let logged = taped.response_body.as_text().map(str::len);
+    let is_short = size.zip(logged).is_some_and(|(size, logged)| logged < size);
+    let is_stream = taped.response_body.as_text().is_some_and(|text| text.starts_with("data:"));
+    is_short || (taped.truncated && !is_stream)
+}
+
+/// A call of which the request was logged as a whole, and the answer was not.
+fn with_request(mut node: Node, taped: &Exchange, context: &Context<'_>) -> Node {
+    let Some(statement) = node.statement.as_deref_mut() else { return node };
+    let Some(request) = taped.request_body.to_json() else { return node };
+    let params = request.get("params").unwrap_or(&request);
+    let asked = request::read(params, statement.operation(), statement.dialect(false), context.patterns);
+    let push_url = asked.push.map(|push| push.url).unwrap_or_default();
+    let told = Statement {
+        message_id: asked.message_id,
+        context_id: asked.context_id,
+        skill_id: asked.skill.id,
+        reference_task_ids: asked.reference_task_ids,
+        tenant: asked.tenant,
+        push_url,
+        ..Statement::default()
+    };
+    statement.fill(&told);
+    node
 }
 
 /// The caller's span by the header that it sent, which is of the trace that the line names, if it names one.

@@ -4,7 +4,7 @@ Run: python3 tests/tools/gateways/compose.py
 
 These gateways could not be run here. The shape of every line is that of their sources and documentation, named in the README.md
 beside each fixture; what the lines say is taken from the calls in tests/captures/a2a-python-1.3.0/jsonrpc.exchanges.ndjson. The agent
-answers at 127.0.0.1:41001, and stands behind gateway.example under /summary.
+answers at 127.0.0.1:41001, and stands behind gateways at other ports under /summary.
 """
 
 import json
@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 HERE = os.path.dirname(os.path.abspath(__file__))
 TESTS = os.path.join(HERE, "..", "..")
 CAPTURE = os.path.join(TESTS, "captures", "a2a-python-1.3.0", "jsonrpc.exchanges.ndjson")
-HOST, PREFIX = "gateway.example", "/summary"
+HOST, PREFIX = "127.0.0.1", "/summary"
 STATES = {"TASK_STATE_" + word.upper().replace("-", "_"): word for word in (
     "submitted", "working", "input-required", "completed", "canceled", "failed", "rejected", "auth-required")}
 
@@ -130,7 +130,7 @@ def kong(call, payloads=0):
         "latency": round(call.millis),
         "id": None if call.is_card else (call.request or {}).get("id"),
         "task_id": call.task_id, "task_state": STATES.get(call.seen("status", "state")), "context_id": call.seen("contextId"),
-        "error": (call.error or {}).get("message"), "response_body_size": len(call.got.encode()),
+        "error": str(call.error["code"]) if call.error else None, "response_body_size": len(call.got.encode()),
     }
     if call.streams:
         rpc |= {"streaming": True, "ttfb_latency": 1, "sse_events_count": len(call.answers)}
