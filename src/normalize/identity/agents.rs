@@ -12,6 +12,7 @@ pub(super) fn resolve(facts: &mut Facts, aliases: &Aliases) {
     let mut directory = Directory::default();
     facts.cards.iter().for_each(|row| directory.look(row, true));
     facts.card_endpoints.iter().for_each(|row| directory.endpoint(row, true));
+    facts.exchanges.iter().for_each(|row| directory.route(row, true));
     directory.settle(aliases);
     let mut read = Read { directory: &directory, aliases, references: HashMap::new() };
     for common in facts.commons_mut() {

@@ -33,7 +33,7 @@ pub(super) fn read(reader: &Reader<'_>, telemetry: &mut Telemetry) -> Option<Exc
     }
     match body::of_carrier(&node, carrier, context) {
         Some(taped) if is_cut(&taped, carrier, context.aliases) => {
-            telemetry.nodes.push(with_request(node, &taped, context))
+            telemetry.nodes.push(with_request(node, &taped, context));
         }
         Some(taped) => return Some(taped),
         None => telemetry.nodes.push(node),

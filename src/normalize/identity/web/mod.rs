@@ -117,6 +117,7 @@ impl Web {
         match &entry.fact {
             Fact::Card(row) => self.directory.look(row, true),
             Fact::CardEndpoint(row) => self.directory.endpoint(row, true),
+            Fact::Exchange(row) => self.directory.route(row, true),
             _ => {}
         }
         let keys = &entry.keys;
@@ -148,6 +149,7 @@ impl Web {
         match &entry.fact {
             Fact::Card(row) => self.directory.look(row, false),
             Fact::CardEndpoint(row) => self.directory.endpoint(row, false),
+            Fact::Exchange(row) => self.directory.route(row, false),
             _ => {}
         }
         let (keys, relations) = (&entry.keys, &mut self.relations);
