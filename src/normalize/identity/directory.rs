@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::places::Places;
 use super::site::Site;
 use super::ties::Ties;
-use crate::tables::{CardEndpointRow, CardRow, ExchangeRow};
+use crate::tables::{CardEndpointRow, CardRow};
 
 /// What something is called.
 pub(super) type Name = Arc<str>;
@@ -115,22 +115,11 @@ impl Directory {
         }
     }
 
-    /// Takes a call that a gateway saw, or forgets one: the address behind the gateway is the agent's as well. A loopback
-    /// address is that of whoever shares the gateway's machine, and tells nothing elsewhere.
-    pub(super) fn route(&mut self, row: &ExchangeRow, came: bool) {
-        if row.common.observer != "gateway" || row.own.server_address.is_empty() {
-            return;
+    /// Takes a call that went to one place and was answered at another, or forgets one.
+    pub(super) fn route(&mut self, route: Option<(Site, Site)>, came: bool) {
+        if let Some((called, behind)) = route {
+            self.ties.route(&called, &behind, came);
         }
-        let (Some(called), Some(behind)) = (Site::parse(&row.common.agent_ref), Site::parse(&row.own.server_address))
-        else {
-            return;
-        };
-        let is_named = row.common.agent_ref.starts_with("service:") || row.common.agent_ref.starts_with("name:");
-        let is_elsewhere = behind.is_loopback() && !called.is_loopback();
-        if is_named || is_elsewhere || called.authority == behind.authority || !behind.path.is_empty() {
-            return;
-        }
-        self.ties.route(&called.card_base(), &behind, came);
     }
 
     /// Groups anew what the cards that came or went concern.

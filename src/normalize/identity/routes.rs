@@ -1,12 +1,52 @@
 //! Where gateways pass calls on to, and which places that makes one.
 //!
-//! In: the place that was called at a gateway and the address behind it, any number of times. Out: the pairs that there are,
+//! In: the place that was called at a gateway and the address behind it, by the gateway's own word or because the agent saw the
+//! same call at another place, any number of times. Out: the pairs that there are,
 //! and for some authorities the places that are one agent. An address behind two agents of gateways says nothing of
 //! either, and neither does one at which several agents answer. A function of the pairs and of the groups that cards make.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::site::Site;
+use crate::tables::ExchangeRow;
+
+/// Exchanges of one call that are looked at in pairs; a span with more is around several calls.
+pub(super) const MOST_OF_A_CALL: usize = 8;
+
+/// The place called and the address behind it, as a gateway says it itself. A loopback address is that of whoever shares the
+/// gateway's machine, and tells nothing elsewhere.
+pub(super) fn told(row: &ExchangeRow) -> Option<(Site, Site)> {
+    if row.common.observer != "gateway" || row.own.server_address.is_empty() {
+        return None;
+    }
+    let behind = Site::parse(&row.own.server_address).filter(|behind| behind.path.is_empty())?;
+    pair(called(row)?, behind)
+}
+
+/// The same of two exchanges of one call: where its caller or a gateway saw it, and where the agent did.
+pub(super) fn shared(one: &ExchangeRow, other: &ExchangeRow) -> Option<(Site, Site)> {
+    let is_server = |row: &ExchangeRow| row.common.observer == "server";
+    let (front, back) = match (is_server(one), is_server(other)) {
+        (false, true) => (one, other),
+        (true, false) => (other, one),
+        _ => return None,
+    };
+    if front.common.agent_ref == back.common.agent_ref {
+        return None;
+    }
+    pair(called(front)?, Site { path: String::new(), ..called(back)? })
+}
+
+fn called(row: &ExchangeRow) -> Option<Site> {
+    let reference = &row.common.agent_ref;
+    let is_named = reference.starts_with("service:") || reference.starts_with("name:");
+    if is_named { None } else { Site::parse(reference).map(Site::card_base) }
+}
+
+fn pair(called: Site, behind: Site) -> Option<(Site, Site)> {
+    let is_elsewhere = behind.is_loopback() && !called.is_loopback();
+    (!is_elsewhere && called.authority != behind.authority).then_some((called, behind))
+}
 
 /// Pairs of a place called and the address behind it.
 #[derive(Debug, Clone, Default)]

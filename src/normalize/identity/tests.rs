@@ -325,3 +325,26 @@ fn a_sidecars_loopback_address_is_nobody_elses() {
     direct("http://10.0.0.1:8000/a2a", &mut facts);
     assert_eq!(agents(&mut facts), ["a.example", "10.0.0.1:8000"]);
 }
+
+#[test]
+fn a_call_that_its_agent_saw_at_another_place_joins_the_two() {
+    let seen = |observer: &'static str, span: &'static str| {
+        move |common: &mut Common, _: &mut ExchangeColumns| {
+            common.observer = observer.to_owned();
+            common.span_id = span.to_owned();
+        }
+    };
+    let mut facts = Facts::default();
+    card("http://gw/summary/.well-known/agent-card.json", "A", &["http://gw/summary/a2a"], &mut facts);
+    call("http://gw/summary/a2a", seen("gateway", "s1"), &mut facts);
+    call("http://10.0.0.7:9999/a2a", seen("server", "s1"), &mut facts);
+    direct("http://10.0.0.7:9999/rest", &mut facts);
+    assert_eq!(agents(&mut facts), ["gw/summary", "gw/summary", "gw/summary"]);
+    // One span around calls of two agents: what the second saw says nothing of the first.
+    let mut facts = Facts::default();
+    for place in ["http://a.example/a2a", "http://b.example/a2a"] {
+        call(place, seen("gateway", "s1"), &mut facts);
+    }
+    call("http://10.0.0.7:9999/a2a", seen("server", "s1"), &mut facts);
+    assert_eq!(agents(&mut facts), ["a.example", "b.example", "10.0.0.7:9999"]);
+}
