@@ -4,7 +4,7 @@
 //! exported, or as a taped exchange where it holds bodies. Of a line without a word of A2A's the path alone tells: a look at
 //! a card, a call of the HTTP+JSON binding, a post to a webhook. Other lines are left alone.
 
-use crate::decode::record::Exchange;
+use crate::decode::record::{Body, Exchange};
 use crate::normalize::aliases::{Aliases, Carrier, Key};
 use crate::normalize::card;
 use crate::normalize::protocol::request;
@@ -41,16 +41,17 @@ pub(super) fn read(reader: &Reader<'_>, telemetry: &mut Telemetry) -> Option<Exc
     None
 }
 
-/// Whether the answer was logged in part: the gateway's own words then say more of it.
+/// Whether a body was logged in part: the gateway's own words then say more of it.
 fn is_cut(taped: &Exchange, carrier: &Carrier<'_>, aliases: &Aliases) -> bool {
     let size = aliases.number(Key::ResponseSize, carrier).and_then(|size| usize::try_from(size).ok());
     let logged = taped.response_body.as_text().map(str::len);
     let is_short = size.zip(logged).is_some_and(|(size, logged)| logged < size);
     let is_stream = taped.response_body.as_text().is_some_and(|text| text.starts_with("data:"));
-    is_short || (taped.truncated && !is_stream)
+    let is_half_asked = taped.request_body != Body::Absent && taped.request_body.to_json().is_none();
+    is_short || is_half_asked || (taped.truncated && !is_stream)
 }
 
-/// A call of which the request was logged as a whole, and the answer was not.
+/// A call with what its request tells, where that was logged as a whole.
 fn with_request(mut node: Node, taped: &Exchange, context: &Context<'_>) -> Node {
     let Some(statement) = node.statement.as_deref_mut() else { return node };
     let Some(request) = taped.request_body.to_json() else { return node };
@@ -58,6 +59,7 @@ fn with_request(mut node: Node, taped: &Exchange, context: &Context<'_>) -> Node
     let asked = request::read(params, statement.operation(), statement.dialect(false), context.patterns);
     let push_url = asked.push.map(|push| push.url).unwrap_or_default();
     let told = Statement {
+        task_id: asked.task_id,
         message_id: asked.message_id,
         context_id: asked.context_id,
         skill_id: asked.skill.id,
