@@ -18,7 +18,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::json_log;
-use super::record::{Attributes, Body, Exchange, LogRecord, Origin};
+use super::record::{Attributes, Body, Exchange, LogRecord, Origin, Position};
 use super::route::Frame;
 use crate::instant::Instant;
 
@@ -110,6 +110,12 @@ pub(super) fn of_text(text: &str, origin: &Origin, frame: &Frame<'_>) -> Option<
         return Some((record, "envoy-text"));
     }
     combined::of_text(text, origin, frame).map(|record| (record, "combined-log"))
+}
+
+/// Whether a text is such a line.
+pub(super) fn is_one(text: &str) -> bool {
+    let origin = Origin { source: Arc::from(""), position: Position::Line(0) };
+    of_text(text, &origin, &Frame::default()).is_some()
 }
 
 impl Line<'_> {
