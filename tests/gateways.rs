@@ -379,6 +379,34 @@ fn all_fixtures_in_gzip_under_wrong_names_give_what_they_give() {
 }
 
 #[test]
+fn the_same_findings_come_out_of_the_carriers_of_containers() {
+    let lines = |path: &str| String::from_utf8(fixture(&format!("formats/{path}"))).unwrap();
+    let time = "2026-11-30T16:00:00.123456789Z";
+    let wrapped = |wrap: &dyn Fn(&str) -> String| -> Files {
+        let wrap = |path: &&str| lines(path).lines().map(wrap).collect::<Vec<_>>().join("\n").into_bytes();
+        FIXTURES.iter().map(|path| ((*path).to_owned(), wrap(path))).collect()
+    };
+    let docker =
+        |line: &str| serde_json::json!({"log": format!("{line}\n"), "stream": "stdout", "time": time}).to_string();
+    let cri = |line: &str| format!("{time} stdout F {line}");
+    let fluent = |line: &str| {
+        let kubernetes = serde_json::json!({"pod_name": "edge-1", "namespace_name": "agents"});
+        serde_json::json!({"date": 1_796_054_400.5, "stream": "stdout", "log": line, "kubernetes": kubernetes})
+            .to_string()
+    };
+    let ids =
+        |files: &Files| -> BTreeSet<String> { findings(files, &[]).into_iter().map(|finding| finding.id).collect() };
+    let plain = ids(&formats(&FIXTURES));
+    for (name, files) in [("docker", wrapped(&docker)), ("cri", wrapped(&cri)), ("fluent", wrapped(&fluent))] {
+        assert_eq!(ids(&files), plain, "{name}");
+        for path in FIXTURES {
+            let of = |files: &Files| facts(&Files::from([(path.to_owned(), files[path].clone())])).len();
+            assert_eq!(of(&files), of(&formats(&[path])), "{name} around {path}");
+        }
+    }
+}
+
+#[test]
 fn a_log_about_something_else_is_no_verdict_and_says_what_it_was() {
     let lines = r#"{"level":"info","ts":1796019334.5,"msg":"served","path":"/","status":200}
 {"level":"info","ts":1796019335.5,"msg":"served","path":"/health","status":200}
