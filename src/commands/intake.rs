@@ -109,6 +109,7 @@ impl Sink for Gathering<'_> {
     fn record(&mut self, mut record: Record) {
         if let Some(source) = self.account.sources.last_mut() {
             source.records += 1;
+            source.logs += u64::from(matches!(record, Record::Log(_)));
         }
         if let Some(tap) = self.tap {
             tap.mark(&mut record);

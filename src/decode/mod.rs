@@ -13,6 +13,7 @@
 //!            Sink     records and rejects, completed by what carriers said (frame)
 //! ```
 
+pub mod access_log;
 pub mod exchange;
 pub mod otlp;
 pub mod own_event;

@@ -58,6 +58,8 @@ pub struct SourceIntake {
     pub formats: Vec<&'static str>,
     /// Records decoded.
     pub records: u64,
+    /// Lines of logs among them.
+    pub logs: u64,
     /// Pieces that were not understood.
     pub rejects: u64,
 }

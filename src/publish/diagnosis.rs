@@ -39,8 +39,14 @@ fn source(source: &SourceIntake) -> String {
         [] => "format not recognised".to_owned(),
         formats => format!("read as {}", first_few(formats.iter().copied(), LISTED)),
     };
-    let (records, rejects) = (count(source.records, "record"), count(source.rejects, "reject"));
-    format!("  {}: {formats}; {records}, {rejects}", clean(&source.name))
+    let records = match source.logs {
+        0 => count(source.records, "record"),
+        logs if logs == source.records => format!("{}, none about A2A", count(logs, "log line")),
+        logs => {
+            format!("{} of which {} about something else", count(source.records, "record"), count(logs, "log line"))
+        }
+    };
+    format!("  {}: {formats}; {records}, {}", clean(&source.name), count(source.rejects, "reject"))
 }
 
 fn rejects(intake: &Intake) -> Vec<String> {
@@ -101,7 +107,7 @@ mod tests {
 
     fn intake(formats: Vec<&'static str>, records: u64) -> Intake {
         Intake {
-            sources: vec![SourceIntake { name: "day.log".into(), formats, records, rejects: 3 }],
+            sources: vec![SourceIntake { name: "day.log".into(), formats, records, logs: 0, rejects: 3 }],
             rejects: vec![RejectCount {
                 reason: "unknown-text",
                 count: 3,

@@ -13,10 +13,10 @@ use std::collections::VecDeque;
 use super::frame::Frame;
 use super::framing::{Misfit, Scanner, Step};
 use super::json;
-use super::python_log;
 use super::record::{Origin, RejectReason, Sink};
-use super::route::Router;
+use super::route::{Router, deliver};
 use super::wrapper::{self, GoesOn, Payload, Wrapped};
+use super::{access_log, python_log};
 use open_json::{Fed, OpenJson};
 pub(super) use sse::Event;
 use sse::Sse;
@@ -220,6 +220,10 @@ impl Router<'_> {
         if python_log::decode(text, frame.at, origin, &mut self.delivery.within(frame)) {
             return true;
         }
+        if let Some((record, format)) = access_log::of_text(text, origin, frame) {
+            deliver(record, format, &mut self.delivery.within(frame));
+            return true;
+        }
         if let Some((format, wrapped)) = wrapper::line(text).filter(|_| frame.depth < super::frame::MOST_NESTED) {
             // Many logs begin their lines with a time: what is behind it says whether that is a carrier.
             let is_claimed = self.unwrap(wrapped, origin, frame);
@@ -343,7 +347,7 @@ fn is_open_bracket(text: &str) -> bool {
 fn begins_anew(part: &str, text: &str) -> bool {
     let is_value = json::begins(text.trim_start().as_bytes()) == Some(true);
     let ends = part.trim_end().ends_with(['}', ']']) && !is_open_bracket(part);
-    (is_value && ends) || python_log::is_one(text)
+    (is_value && ends) || python_log::is_one(text) || access_log::is_one(text)
 }
 
 #[cfg(test)]
