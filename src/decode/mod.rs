@@ -6,7 +6,7 @@
 //! ```text
 //!  bytes -> [framing] lines, documents cut into their elements, SSE events, protobuf bodies
 //!               |
-//!           [route]   by shape: exchange | har | home_made | otlp | own_event | document
+//!           [route]   by shape: exchange | har | home_made | otlp | trace_export | own_event | document
 //!               |
 //!            Sink     records and rejects
 //! ```
@@ -29,7 +29,9 @@ mod document;
 mod framing;
 mod headers;
 mod json;
+mod node_repr;
 mod route;
+mod trace_export;
 
 use std::io::Read;
 use std::sync::Arc;

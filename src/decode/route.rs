@@ -9,7 +9,7 @@ use super::framing::{Container, Event};
 use super::json::{self, Fault, Parsed};
 use super::key_map::KeyMap;
 use super::record::{Document, Origin, Record, Reject, RejectReason, Sink};
-use super::{Limits, document, exchange, har, home_made, otlp, own_event, python_log};
+use super::{Limits, document, exchange, har, home_made, otlp, own_event, python_log, trace_export};
 use crate::instant::Instant;
 
 /// Keys of an unknown object that its reject names.
@@ -64,6 +64,11 @@ impl<'a> Router<'a> {
     pub(super) fn parsed(&mut self, parsed: Parsed, origin: &Origin) {
         self.note_repair(&parsed, origin);
         self.value(parsed.value, origin, &Frame::default());
+    }
+
+    /// An object that was printed in another notation.
+    pub(super) fn printed(&mut self, value: Value, origin: &Origin) {
+        self.value(value, origin, &Frame::default());
     }
 
     /// An element cut out of a container.
@@ -135,6 +140,8 @@ impl<'a> Router<'a> {
             if let Some(exchange) = exchange::read(map, origin, self.limits, self.sink) {
                 self.sink.record(Record::Exchange(Box::new(exchange)));
             }
+        } else if trace_export::decode(&mut map, origin, self.sink) {
+            // Its spans have been delivered.
         } else if let Some(format) = document::format(&map).filter(|_| !home_made::has_both_halves(&map)) {
             self.sink.recognised(&origin.source, format);
             self.sink.record(Record::Document(Box::new(Document {

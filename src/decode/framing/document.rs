@@ -9,7 +9,7 @@ use super::{Framer, json};
 use crate::decode::record::{Position, RejectReason};
 
 /// Bytes that may be scanned in vain before lines are taken alone, beside a share of those read.
-const WASTE_ALLOWED: u64 = 16 << 20;
+pub(super) const WASTE_ALLOWED: u64 = 16 << 20;
 
 /// The scan of one document.
 struct Scan {

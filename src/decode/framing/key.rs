@@ -12,6 +12,7 @@ pub(super) enum Name {
     Batches,
     Trace,
     Result,
+    Data,
     Other,
 }
 
@@ -55,6 +56,7 @@ impl Key {
             b"batches" => Name::Batches,
             b"trace" => Name::Trace,
             b"result" => Name::Result,
+            b"data" => Name::Data,
             _ => Name::Other,
         }
     }

@@ -9,6 +9,7 @@
 #[cfg(test)]
 pub(super) mod collect;
 mod document;
+mod inspected;
 mod key;
 mod scanner;
 mod sniff;
@@ -22,7 +23,7 @@ use super::json;
 use super::key_map::KeyMap;
 use super::record::{Origin, Position, RejectReason, Sink};
 use super::route::Router;
-use super::{Limits, otlp, python_log};
+use super::{Limits, otlp, python_log, trace_export};
 use crate::receive::InflateFault;
 pub(super) use scanner::Container;
 use sniff::Kind;
@@ -47,6 +48,8 @@ pub(super) struct Framer<'a> {
     limits: &'a Limits,
     sse: Sse,
     unread: Option<Unread>,
+    /// What was last advised.
+    advised: Option<&'static str>,
     /// Bytes scanned over lines in vain; it bounds how often that is tried.
     wasted: u64,
 }
@@ -75,6 +78,7 @@ impl<'a> Framer<'a> {
             limits,
             sse: Sse::default(),
             unread: None,
+            advised: None,
             wasted: 0,
         }
     }
@@ -180,6 +184,7 @@ impl<'a> Framer<'a> {
                 self.end_event();
                 true
             }
+            Some(b'{') if self.inspected() => true,
             Some(b'{' | b'[') if self.looks_like_json() => {
                 self.end_event();
                 self.end_unread();
@@ -297,6 +302,7 @@ impl<'a> Framer<'a> {
             if python_log::decode(text, None, &origin, self.router.sink()) {
                 self.end_unread();
             } else {
+                self.advise(text, &origin);
                 self.note_unread(RejectReason::UnknownText, line);
                 return;
             }
@@ -304,6 +310,13 @@ impl<'a> Framer<'a> {
         if replaced && !binary {
             self.router.reject(&origin, RejectReason::InvalidUtf8, "bytes that are not UTF-8 were replaced");
         }
+    }
+
+    /// Says once what to do about a format of text that is not read.
+    fn advise(&mut self, text: &str, origin: &Origin) {
+        let Some(advice) = trace_export::advice(text).filter(|advice| self.advised != Some(advice)) else { return };
+        self.advised = Some(advice);
+        self.router.reject(origin, RejectReason::NeedsConversion, advice);
     }
 
     /// Leaves the rest of the current line behind, with its end, in constant memory.

@@ -34,11 +34,11 @@ pub(super) enum Misfit {
 /// A list whose elements are records of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::decode) enum Container {
-    /// The document itself is a list.
+    /// The document itself is a list, or `data` of it (Jaeger's traces).
     Array,
     /// `log.entries` of a HAR.
     HarEntries,
-    /// `resourceSpans`, `batches`, `trace.resourceSpans`, `result.resourceSpans`.
+    /// `resourceSpans`, `batches`, each also in `trace` and `result`.
     ResourceSpans,
     /// `resourceLogs`.
     ResourceLogs,
@@ -317,11 +317,11 @@ impl Scanner {
 
     fn container_here(&self) -> Option<Container> {
         match (self.depth, self.names) {
-            (0, _) => Some(Container::Array),
+            (0, _) | (1, [Name::Data, _]) => Some(Container::Array),
             (1, [Name::ResourceSpans | Name::Batches, _]) => Some(Container::ResourceSpans),
             (1, [Name::ResourceLogs, _]) => Some(Container::ResourceLogs),
             (2, [Name::Log, Name::Entries]) if self.objects & 0b11 == 0b11 => Some(Container::HarEntries),
-            (2, [Name::Trace | Name::Result, Name::ResourceSpans]) if self.objects & 0b11 == 0b11 => {
+            (2, [Name::Trace | Name::Result, Name::ResourceSpans | Name::Batches]) if self.objects & 0b11 == 0b11 => {
                 Some(Container::ResourceSpans)
             }
             _ => None,

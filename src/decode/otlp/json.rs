@@ -46,7 +46,8 @@ pub fn is_otlp(value: &Value) -> Option<&'static str> {
     if has_list(value, &RESOURCE_METRICS) {
         return Some("otlp-json-metrics");
     }
-    if value.get("trace").is_some_and(|trace| has_list(trace, &RESOURCE_SPANS)) || is_tempo_batches(value) {
+    let in_trace = |trace: &Value| has_list(trace, &RESOURCE_SPANS) || is_tempo_batches(trace);
+    if value.get("trace").is_some_and(in_trace) || is_tempo_batches(value) {
         return Some("tempo-json");
     }
     value.get("result").is_some_and(|result| has_list(result, &RESOURCE_SPANS)).then_some("otlp-json-traces")
@@ -68,6 +69,7 @@ pub fn decode(value: Value, origin: &Origin, sink: &mut dyn Sink) {
     for wrapper in ["trace", "result"] {
         if let Some(mut inner) = request.take(&[wrapper]).and_then(Members::of) {
             resources(inner.list(&RESOURCE_SPANS), Signal::Spans, origin, sink);
+            resources(inner.list(&["batches"]), Signal::Spans, origin, sink);
         }
     }
     resources(request.list(&RESOURCE_SPANS), Signal::Spans, origin, sink);
