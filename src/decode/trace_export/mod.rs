@@ -20,10 +20,10 @@ use super::record::{Origin, Reject, RejectReason, Sink};
 pub(super) fn decode(map: &mut Map<String, Value>, origin: &Origin, sink: &mut dyn Sink) -> bool {
     let (format, read): (_, Reader) = if jaeger::is_export(map) {
         ("jaeger-json", jaeger::decode)
-    } else if zipkin::is_span(map) {
-        ("zipkin-json", zipkin::decode)
     } else if console::is_span(map) {
         ("otel-console", console::decode)
+    } else if zipkin::is_span(map) {
+        ("zipkin-json", zipkin::decode)
     } else if tempo::is_search_result(map) {
         ("tempo-json", tempo::refuse)
     } else {
