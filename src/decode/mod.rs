@@ -18,6 +18,7 @@ pub mod python_log;
 pub mod python_repr;
 pub mod record;
 pub mod request;
+pub mod text_log;
 pub mod tree;
 
 mod har;

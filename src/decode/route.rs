@@ -9,7 +9,7 @@ use super::framing::{Container, Event};
 use super::json::{self, Fault, Parsed};
 use super::key_map::KeyMap;
 use super::record::{Document, Origin, Record, Reject, RejectReason, Sink};
-use super::{Limits, document, exchange, har, home_made, otlp, own_event, python_log, trace_export};
+use super::{Limits, document, exchange, har, home_made, otlp, own_event, text_log, trace_export};
 use crate::instant::Instant;
 
 /// Keys of an unknown object that its reject names.
@@ -102,7 +102,7 @@ impl<'a> Router<'a> {
                 Ok(parsed) => self.value(parsed.value, origin, frame),
                 Err(fault) => self.fault(origin, fault),
             }
-        } else if !python_log::decode(text, frame.at, origin, self.sink) {
+        } else if !text_log::decode(text, frame.at, origin, self.sink) {
             self.reject(origin, RejectReason::UnknownText, "text of no format known here");
         }
     }

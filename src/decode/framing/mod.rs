@@ -23,7 +23,7 @@ use super::json;
 use super::key_map::KeyMap;
 use super::record::{Origin, Position, RejectReason, Sink};
 use super::route::Router;
-use super::{Limits, otlp, python_log, trace_export};
+use super::{Limits, otlp, text_log, trace_export};
 use crate::receive::InflateFault;
 pub(super) use scanner::Container;
 use sniff::Kind;
@@ -299,7 +299,7 @@ impl<'a> Framer<'a> {
             self.end_unread();
         } else {
             self.end_event();
-            if python_log::decode(text, None, &origin, self.router.sink()) {
+            if text_log::decode(text, None, &origin, self.router.sink()) {
                 self.end_unread();
             } else {
                 self.advise(text, &origin);
