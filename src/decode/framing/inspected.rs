@@ -5,7 +5,7 @@
 
 use super::document::WASTE_ALLOWED;
 use super::window::Fill;
-use super::{Framer, Position};
+use super::{Framer, PLAIN, Position};
 use crate::decode::node_repr;
 
 /// Bytes of the beginning that are looked at.
@@ -25,8 +25,7 @@ impl Framer<'_> {
             self.wasted += self.window.data().len().min(node_repr::MAX_LENGTH) as u64;
             return false;
         };
-        self.end_event();
-        self.end_unread();
+        self.router.end_event(PLAIN);
         let origin = self.origin(Position::Line(self.window.line()));
         self.router.printed(value, &origin);
         self.window.consume(length);

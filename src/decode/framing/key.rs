@@ -13,6 +13,12 @@ pub(super) enum Name {
     Trace,
     Result,
     Data,
+    Streams,
+    Values,
+    Events,
+    LogEvents,
+    Results,
+    Hits,
     Other,
 }
 
@@ -57,6 +63,12 @@ impl Key {
             b"trace" => Name::Trace,
             b"result" => Name::Result,
             b"data" => Name::Data,
+            b"streams" => Name::Streams,
+            b"values" => Name::Values,
+            b"events" => Name::Events,
+            b"logEvents" => Name::LogEvents,
+            b"results" => Name::Results,
+            b"hits" => Name::Hits,
             _ => Name::Other,
         }
     }

@@ -4,7 +4,7 @@
 //! In: a line. Out: the line as it is, if it begins as one of the sentences of `queries/aliases.toml` that are printed so.
 //! What it says is for them to tell; here it is only known that it is worth it.
 
-use super::{Line, Read};
+use super::Line;
 
 /// Beginnings of the sentences.
 const BEGINNINGS: [&str; 8] = [
@@ -25,13 +25,13 @@ const BEGINNINGS: [&str; 8] = [
 const LEVELS: [(&str, &str); 3] = [("SEVERE: ", "ERROR"), ("WARNING: ", "WARN"), ("INFO: ", "INFO")];
 
 /// Reads a line.
-pub(super) fn read(line: &str) -> Option<Read> {
+pub(super) fn read(line: &str) -> Option<Line> {
     let (level, said) = LEVELS
         .iter()
         .find_map(|(word, level)| Some((*level, line.strip_prefix(word)?)))
         .unwrap_or_default();
     let said = if level.is_empty() { line } else { said };
     BEGINNINGS.iter().any(|beginning| said.starts_with(beginning)).then(|| {
-        Read::Line(Line { level: level.to_owned(), message: said.to_owned(), ..Line::default() })
+        Line { level: level.to_owned(), message: said.to_owned(), ..Line::default() }
     })
 }

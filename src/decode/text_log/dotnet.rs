@@ -1,11 +1,11 @@
 //! .NET's console logger, of categories that begin with `A2A`.
 //!
 //! The simple formatter writes the sentence on the next line, indented; that line has no sign of its own and is known by
-//! its words (`console`), of the head nothing is kept. With `SingleLine`, and by the systemd formatter, it is all on one.
+//! its words (`console`), and the head is a record without a sentence, whose time is the next one's. With `SingleLine`, and by the systemd formatter, it is all on one.
 //!
 //! Source: .NET documentation, "Console log formatting"; `SimpleConsoleFormatter` of Microsoft.Extensions.Logging.Console.
 
-use super::{Line, Read};
+use super::Line;
 use crate::decode::python_log::split_time;
 
 /// How the simple formatter writes levels.
@@ -23,7 +23,7 @@ const SYSTEMD: [(&str, &str); 5] =
     [("<7>", "DEBUG"), ("<6>", "INFO"), ("<4>", "WARN"), ("<3>", "ERROR"), ("<2>", "FATAL")];
 
 /// Reads a line: `level: Category[event] sentence`, behind a time where the program asks for one.
-pub(super) fn read(line: &str) -> Option<Read> {
+pub(super) fn read(line: &str) -> Option<Line> {
     let (at, rest) = split_time(line);
     let rest = rest.trim_start();
     let (level, rest) =
@@ -32,16 +32,13 @@ pub(super) fn read(line: &str) -> Option<Read> {
     let (event, said) = rest.split_once(']')?;
     event.bytes().all(|byte| byte.is_ascii_digit()).then_some(())?;
     let said = said.trim();
-    if said.is_empty() {
-        return Some(Read::Head);
-    }
-    Some(Read::Line(Line {
+    Some(Line {
         at,
         level: level.to_owned(),
         logger: category.to_owned(),
         message: said.to_owned(),
         attributes: Vec::new(),
-    }))
+    })
 }
 
 fn is_category(word: &str) -> bool {

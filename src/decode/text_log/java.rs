@@ -7,7 +7,7 @@
 //! Source: default patterns of Logback 1.5 (`%d{HH:mm:ss.SSS} [%thread] %-5level %logger{36} -- %msg%n`), Quarkus 3
 //! (`%d{yyyy-MM-dd HH:mm:ss,SSS} %-5p [%c{3.}] (%t) %s%e%n`) and Spring Boot 3.
 
-use super::{Line, Read};
+use super::Line;
 use crate::decode::python_log::split_time;
 
 const LEVELS: [&str; 7] = ["TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "SEVERE"];
@@ -22,7 +22,7 @@ const CLASSES: [&str; 2] = ["BasePushNotificationSender", "DefaultRequestHandler
 const MOST_WORDS: usize = 12;
 
 /// Reads a line.
-pub(super) fn read(line: &str) -> Option<Read> {
+pub(super) fn read(line: &str) -> Option<Line> {
     let (at, rest) = split_time(line);
     let (mut level, mut rest) = (None, rest);
     for _ in 0..MOST_WORDS {
@@ -33,13 +33,13 @@ pub(super) fn read(line: &str) -> Option<Read> {
         if LEVELS.contains(&word) {
             level = Some(word);
         } else if is_logger(word) {
-            return Some(Read::Line(Line {
+            return Some(Line {
                 at,
                 level: level?.to_owned(),
                 logger: word.to_owned(),
                 message: message(rest).to_owned(),
                 attributes: Vec::new(),
-            }));
+            });
         }
     }
     None

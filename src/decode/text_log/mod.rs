@@ -26,29 +26,36 @@ pub fn decode(line: &str, at: Option<Instant>, origin: &Origin, sink: &mut dyn S
     if python_log::decode(line, at, origin, sink) {
         return true;
     }
-    let Some((format, read)) = READERS.iter().find_map(|(format, read)| Some((*format, read(line)?))) else {
-        return false;
-    };
+    let Some((format, said)) = read(line) else { return false };
     sink.recognised(&origin.source, format);
-    if let Read::Line(said) = read {
-        sink.record(Record::Log(Box::new(LogRecord {
-            origin: origin.clone(),
-            // The framing's clock names its zone; that of a line may be local time without one.
-            at: at.or(said.at),
-            event_name: String::new(),
-            severity: said.level.to_ascii_uppercase(),
-            body: Value::from(said.message),
-            scope: said.logger,
-            attributes: Attributes(said.attributes),
-            resource: Arc::default(),
-            trace_id: String::new(),
-            span_id: String::new(),
-        })));
-    }
+    sink.record(Record::Log(Box::new(LogRecord {
+        origin: origin.clone(),
+        // The framing's clock names its zone; that of a line may be local time without one.
+        at: at.or(said.at),
+        event_name: String::new(),
+        severity: said.level.to_ascii_uppercase(),
+        body: Value::from(said.message),
+        scope: said.logger,
+        attributes: Attributes(said.attributes),
+        resource: Arc::default(),
+        trace_id: String::new(),
+        span_id: String::new(),
+    })));
     true
 }
 
-type Reader = fn(&str) -> Option<Read>;
+/// Whether a line is one that a reader knows.
+pub fn is_one(line: &str) -> bool {
+    let plain = without_colours(line);
+    let line = plain.as_deref().unwrap_or(line).trim();
+    python_log::is_one(line) || read(line).is_some()
+}
+
+fn read(line: &str) -> Option<(&'static str, Line)> {
+    READERS.iter().find_map(|(format, read)| Some((*format, read(line)?)))
+}
+
+type Reader = fn(&str) -> Option<Line>;
 
 /// Readers and the names of their formats.
 const READERS: [(&str, Reader); 5] = [
@@ -58,14 +65,6 @@ const READERS: [(&str, Reader); 5] = [
     ("java-log", java::read),
     ("sdk-console", console::read),
 ];
-
-/// What a line is.
-enum Read {
-    /// A log line.
-    Line(Line),
-    /// The head of one whose sentence is on the next line.
-    Head,
-}
 
 /// A log line taken apart.
 #[derive(Debug, Default, PartialEq)]

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::{Line, Read, pairs};
+use super::{Line, pairs};
 use crate::instant::Instant;
 
 /// Names of the time, level and sentence in logfmt.
@@ -19,8 +19,8 @@ const LEVELS: [&str; 4] = ["DEBUG", "INFO", "WARN", "ERROR"];
 const STAMP_BYTES: usize = 19;
 
 /// Reads a line.
-pub(super) fn read(line: &str) -> Option<Read> {
-    logfmt(line).or_else(|| default(line)).map(Read::Line)
+pub(super) fn read(line: &str) -> Option<Line> {
+    logfmt(line).or_else(|| default(line))
 }
 
 fn logfmt(line: &str) -> Option<Line> {

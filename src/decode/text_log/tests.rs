@@ -64,10 +64,10 @@ fn pairs_are_attributes() {
 }
 
 #[test]
-fn the_head_of_a_dotnet_line_is_known_and_says_nothing() {
-    let mut all = Collected::default();
-    assert!(decode("fail: A2A.A2AServer[3]", None, &Collected::origin(), &mut all));
-    assert!(all.records.is_empty() && all.formats == ["dotnet-console"]);
+fn the_head_of_a_dotnet_line_gives_its_time_and_no_sentence() {
+    let log = read("2026-11-30T09:31:53.311Z fail: A2A.A2AServer[3]", None).unwrap();
+    assert_eq!((log.at, log.body, log.scope.as_str()), (AT, json!(""), "A2A.A2AServer"));
+    assert!(is_one("fail: A2A.A2AServer[3]") && is_one("INFO:httpx:said") && !is_one("fail: B[3]"));
 }
 
 #[test]

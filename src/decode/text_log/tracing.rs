@@ -2,7 +2,7 @@
 //!
 //! Source: tracing-subscriber 0.3, `fmt/format/mod.rs` (`Format<Full>`).
 
-use super::{Line, Read, pairs};
+use super::{Line, pairs};
 use crate::instant::Instant;
 
 const LEVELS: [&str; 5] = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR"];
@@ -11,7 +11,7 @@ const LEVELS: [&str; 5] = ["TRACE", "DEBUG", "INFO", "WARN", "ERROR"];
 const MOST_SPANS: usize = 16;
 
 /// Reads a line: `time LEVEL span{fields}: target: sentence key=value ..`, the time optional.
-pub(super) fn read(line: &str) -> Option<Read> {
+pub(super) fn read(line: &str) -> Option<Line> {
     let (first, rest) = line.split_once(' ')?;
     let (at, rest) = match Instant::parse_rfc3339(first) {
         Some(at) => (Some(at), rest.trim_start()),
@@ -20,13 +20,13 @@ pub(super) fn read(line: &str) -> Option<Read> {
     let (level, rest) = rest.split_once(' ').filter(|(level, _)| LEVELS.contains(level))?;
     let (target, said) = target(rest.trim_start())?;
     let (message, attributes) = pairs::split(said);
-    Some(Read::Line(Line {
+    Some(Line {
         at,
         level: level.to_owned(),
         logger: target.to_owned(),
         message: message.to_owned(),
         attributes,
-    }))
+    })
 }
 
 /// The target and what is behind it.

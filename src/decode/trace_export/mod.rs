@@ -14,6 +14,7 @@ use std::mem;
 
 use serde_json::{Map, Value};
 
+use super::framing::Container;
 use super::record::{Origin, Reject, RejectReason, Sink};
 
 /// Decodes an object of one of the formats. False, and the object as it was, if it is none.
@@ -32,6 +33,11 @@ pub(super) fn decode(map: &mut Map<String, Value>, origin: &Origin, sink: &mut d
     sink.recognised(&origin.source, format);
     read(mem::take(map), origin, sink);
     true
+}
+
+/// Whether a value is an element of one of the formats' lists.
+pub(super) fn is_element(list: Container, element: &Value) -> bool {
+    list == Container::Traces && element.as_object().is_some_and(jaeger::is_export)
 }
 
 pub(super) use console::advice;

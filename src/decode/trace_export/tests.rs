@@ -133,6 +133,16 @@ fn traces_of_a_long_answer_are_cut_and_a_bad_one_costs_itself() {
 }
 
 #[test]
+fn a_document_with_other_data_stays_one() {
+    let task = json!({
+        "data": [{"text": "no trace"}], "id": "t-1", "contextId": "c-1", "kind": "task",
+        "status": {"state": "completed"},
+    });
+    let all = read(serde_json::to_string_pretty(&task).unwrap().as_bytes());
+    assert!(matches!(all.records.as_slice(), [Record::Document(_)]), "{:?}", all.rejects);
+}
+
+#[test]
 fn answers_of_tempo_give_spans_and_a_search_gives_advice() {
     // After the answer in Tempo's guide "Push spans with HTTP" (grafana/tempo pull request 427), and the second API.
     let batch = r#"{"resource":{"attributes":[{"key":"service.name","value":{"stringValue":"shell"}}]},
