@@ -78,8 +78,7 @@ fn lines_of_a2a_rs_are_read_with_and_without_colour() {
     for colour in [false, true] {
         let kept = Kept::default();
         let writer = kept.clone();
-        let subscriber =
-            tracing_subscriber::fmt().with_ansi(colour).with_writer(move || writer.clone()).finish();
+        let subscriber = tracing_subscriber::fmt().with_ansi(colour).with_writer(move || writer.clone()).finish();
         tracing::subscriber::with_default(subscriber, || {
             // a2a-server-lf 0.4.2: middleware.rs, push/sender.rs
             tracing::info!(target: "a2a_server::middleware", method = %"SendMessage", "A2A server request");
@@ -126,7 +125,8 @@ fn lines_of_a2a_js_tell_of_deliveries_and_refusals() {
         .iter()
         .map(|row| (row.own.rpc_id.as_str(), row.own.error_reason.as_str(), row.own.declared_version.as_str()))
         .collect();
-    let expected = [("", "VERSION_NOT_SUPPORTED", "9.9"), ("37", "TASK_NOT_FOUND", ""), ("38", "UNSUPPORTED_OPERATION", "")];
+    let expected =
+        [("", "VERSION_NOT_SUPPORTED", "9.9"), ("37", "TASK_NOT_FOUND", ""), ("38", "UNSUPPORTED_OPERATION", "")];
     assert_eq!(calls.iter().copied().collect::<std::collections::BTreeSet<_>>(), expected.into());
 }
 
@@ -137,7 +137,10 @@ fn a_java_sender_names_the_task_and_adk_the_card() {
     let adk = "2026-11-30 09:31:53,311 - ERROR - _remote_a2a_agent.py:1243 - Failed to resolve remote A2A agent hotel: Failed to resolve AgentCard from URL http://127.0.0.1:8001/.well-known/agent-card.json: HTTP Error 404: Not Found\n";
     let facts = of(adk);
     let [look] = facts.cards.as_slice() else { panic!("{}", facts.len()) };
-    assert_eq!((look.own.http_status, look.own.url.as_str()), (Some(404), "http://127.0.0.1:8001/.well-known/agent-card.json"));
+    assert_eq!(
+        (look.own.http_status, look.own.url.as_str()),
+        (Some(404), "http://127.0.0.1:8001/.well-known/agent-card.json")
+    );
     let resembling = "2026-11-30 09:31:53,311 - ERROR - _remote_a2a_agent.py:1243 - Failed to resolve remote A2A agent hotel: Failed to parse http://127.0.0.1:8001/x\n";
     assert_eq!(of(resembling).len(), 0);
 }
@@ -148,6 +151,9 @@ fn python_says_that_a_sender_raised() {
         "2026-11-30 09:31:53,311 ERROR a2a.server.agent_execution.active_task: Consumer[t-1]: Push notification sender raised; ignoring the failure.",
         "2026-11-30 09:31:53,311 ERROR a2a.server.request_handlers.default_request_handler: Push notification sender raised for task_id=t-1; ignoring the failure.",
     ] {
-        assert_eq!(deliveries(&of(&format!("{line}\nTraceback (most recent call last):\n"))), [("t-1", "", None, "transport")]);
+        assert_eq!(
+            deliveries(&of(&format!("{line}\nTraceback (most recent call last):\n"))),
+            [("t-1", "", None, "transport")]
+        );
     }
 }

@@ -164,7 +164,8 @@ impl Framer<'_> {
         let bytes = &self.window.data()[element.start..scan.at];
         let parsed = json::parse(bytes, self.limits.max_depth);
         if scan.scanner.is_doubtful() {
-            let is_element = |value| wrapper::is_element(container, value) || trace_export::is_element(container, value);
+            let is_element =
+                |value| wrapper::is_element(container, value) || trace_export::is_element(container, value);
             if !parsed.as_ref().is_ok_and(|parsed| is_element(&parsed.value)) {
                 return disown(scan);
             }

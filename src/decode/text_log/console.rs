@@ -26,12 +26,12 @@ const LEVELS: [(&str, &str); 3] = [("SEVERE: ", "ERROR"), ("WARNING: ", "WARN"),
 
 /// Reads a line.
 pub(super) fn read(line: &str) -> Option<Line> {
-    let (level, said) = LEVELS
-        .iter()
-        .find_map(|(word, level)| Some((*level, line.strip_prefix(word)?)))
-        .unwrap_or_default();
+    let (level, said) =
+        LEVELS.iter().find_map(|(word, level)| Some((*level, line.strip_prefix(word)?))).unwrap_or_default();
     let said = if level.is_empty() { line } else { said };
-    BEGINNINGS.iter().any(|beginning| said.starts_with(beginning)).then(|| {
-        Line { level: level.to_owned(), message: said.to_owned(), ..Line::default() }
+    BEGINNINGS.iter().any(|beginning| said.starts_with(beginning)).then(|| Line {
+        level: level.to_owned(),
+        message: said.to_owned(),
+        ..Line::default()
     })
 }

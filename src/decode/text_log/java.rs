@@ -48,7 +48,8 @@ pub(super) fn read(line: &str) -> Option<Line> {
 fn is_logger(word: &str) -> bool {
     let is_path = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'$'));
     let class = word.rsplit('.').next().unwrap_or_default();
-    is_path && (PACKAGES.iter().any(|package| word.starts_with(package)) || word.contains('.') && CLASSES.contains(&class))
+    is_path
+        && (PACKAGES.iter().any(|package| word.starts_with(package)) || word.contains('.') && CLASSES.contains(&class))
 }
 
 /// What is behind the logger: a thread in parentheses and a separator belong to the pattern.

@@ -54,7 +54,8 @@ fn next_key(text: &str, from: usize) -> Option<usize> {
 
 fn is_key(word: &[u8]) -> bool {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'.' | b'-' | b'@');
-    word.first().is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'@')) && word.iter().all(is_part)
+    word.first().is_some_and(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'_' | b'@'))
+        && word.iter().all(is_part)
 }
 
 /// A value in quotes and its length with them; the escapes are those of Go and Rust.

@@ -24,29 +24,113 @@ const AT: Option<Instant> = Some(Instant(1_796_031_113_311_000_000));
 fn each_loggers_line_is_taken_apart() {
     let push = "Some push notifications failed to send for taskId: t-1";
     for (line, at, level, logger, message) in [
-        ("time=2026-11-30T09:31:53.311Z level=WARN msg=\"push sending failed\" a2a.task_id=t", AT, "WARN", "", "push sending failed"),
+        (
+            "time=2026-11-30T09:31:53.311Z level=WARN msg=\"push sending failed\" a2a.task_id=t",
+            AT,
+            "WARN",
+            "",
+            "push sending failed",
+        ),
         ("ts=2026-11-30T09:31:53.311Z lvl=warn msg=failed", AT, "WARN", "", "failed"),
-        ("2026/11/30 09:31:53.311000 server.go:12: ERROR+1 push sending failed k=v", Some(Instant(1_796_031_113_000_000_000)), "ERROR+1", "", "push sending failed"),
+        (
+            "2026/11/30 09:31:53.311000 server.go:12: ERROR+1 push sending failed k=v",
+            Some(Instant(1_796_031_113_000_000_000)),
+            "ERROR+1",
+            "",
+            "push sending failed",
+        ),
         // tracing-subscriber 0.3: bare, within spans, in colour.
-        ("2026-11-30T09:31:53.311000Z  WARN a2a_server::middleware: A2A server error method=SendMessage", AT, "WARN", "a2a_server::middleware", "A2A server error"),
-        ("2026-11-30T09:31:53.311000Z  WARN request{id=\"a: b\"}:inner: a2a_server::push::sender: push endpoint returned status: 401 Unauthorized", AT, "WARN", "a2a_server::push::sender", "push endpoint returned status: 401 Unauthorized"),
-        ("\x1b[2m2026-11-30T09:31:53.311000Z\x1b[0m \x1b[33m WARN\x1b[0m \x1b[2ma2a_server::middleware\x1b[0m\x1b[2m:\x1b[0m A2A server error \x1b[3mmethod\x1b[0m\x1b[2m=\x1b[0mSendMessage", AT, "WARN", "a2a_server::middleware", "A2A server error"),
+        (
+            "2026-11-30T09:31:53.311000Z  WARN a2a_server::middleware: A2A server error method=SendMessage",
+            AT,
+            "WARN",
+            "a2a_server::middleware",
+            "A2A server error",
+        ),
+        (
+            "2026-11-30T09:31:53.311000Z  WARN request{id=\"a: b\"}:inner: a2a_server::push::sender: push endpoint returned status: 401 Unauthorized",
+            AT,
+            "WARN",
+            "a2a_server::push::sender",
+            "push endpoint returned status: 401 Unauthorized",
+        ),
+        (
+            "\x1b[2m2026-11-30T09:31:53.311000Z\x1b[0m \x1b[33m WARN\x1b[0m \x1b[2ma2a_server::middleware\x1b[0m\x1b[2m:\x1b[0m A2A server error \x1b[3mmethod\x1b[0m\x1b[2m=\x1b[0mSendMessage",
+            AT,
+            "WARN",
+            "a2a_server::middleware",
+            "A2A server error",
+        ),
         // Microsoft.Extensions.Logging.Console: on one line, behind a time, for systemd.
-        ("fail: A2A.A2AServer[3] Background event processing failed for task t-1", None, "ERROR", "A2A.A2AServer", "Background event processing failed for task t-1"),
+        (
+            "fail: A2A.A2AServer[3] Background event processing failed for task t-1",
+            None,
+            "ERROR",
+            "A2A.A2AServer",
+            "Background event processing failed for task t-1",
+        ),
         ("2026-11-30T09:31:53.311Z warn: A2A.AspNetCore.X[504] said", AT, "WARN", "A2A.AspNetCore.X", "said"),
         ("<3>A2A.A2AServer[3] said", None, "ERROR", "A2A.A2AServer", "said"),
         // Logback, Quarkus and Spring Boot by their default patterns.
-        ("09:31:53.311 [pool-1] WARN  o.a.s.s.t.BasePushNotificationSender -- Some push notifications failed to send for taskId: t-1", None, "WARN", "o.a.s.s.t.BasePushNotificationSender", push),
-        ("2026-11-30 09:31:53,311 WARN  [org.a2a.sdk.ser.tas.BasePushNotificationSender] (executor-thread-1) Some push notifications failed to send for taskId: t-1", AT, "WARN", "org.a2a.sdk.ser.tas.BasePushNotificationSender", push),
-        ("2026-11-30T09:31:53.311Z  WARN 4711 --- [agent] [nio-1] o.a.s.s.tasks.BasePushNotificationSender  : Some push notifications failed to send for taskId: t-1", AT, "WARN", "o.a.s.s.tasks.BasePushNotificationSender", push),
-        ("2026-11-30 09:31:53,311 [main] ERROR io.a2a.server.requesthandlers.JSONRPCHandler - said", AT, "ERROR", "io.a2a.server.requesthandlers.JSONRPCHandler", "said"),
+        (
+            "09:31:53.311 [pool-1] WARN  o.a.s.s.t.BasePushNotificationSender -- Some push notifications failed to send for taskId: t-1",
+            None,
+            "WARN",
+            "o.a.s.s.t.BasePushNotificationSender",
+            push,
+        ),
+        (
+            "2026-11-30 09:31:53,311 WARN  [org.a2a.sdk.ser.tas.BasePushNotificationSender] (executor-thread-1) Some push notifications failed to send for taskId: t-1",
+            AT,
+            "WARN",
+            "org.a2a.sdk.ser.tas.BasePushNotificationSender",
+            push,
+        ),
+        (
+            "2026-11-30T09:31:53.311Z  WARN 4711 --- [agent] [nio-1] o.a.s.s.tasks.BasePushNotificationSender  : Some push notifications failed to send for taskId: t-1",
+            AT,
+            "WARN",
+            "o.a.s.s.tasks.BasePushNotificationSender",
+            push,
+        ),
+        (
+            "2026-11-30 09:31:53,311 [main] ERROR io.a2a.server.requesthandlers.JSONRPCHandler - said",
+            AT,
+            "ERROR",
+            "io.a2a.server.requesthandlers.JSONRPCHandler",
+            "said",
+        ),
         // java.util.logging's second line, a2a-js, .NET's second line.
         ("WARNING: Some push notifications failed to send for taskId: t-1", None, "WARN", "", push),
-        ("Push notification sent for task_id=t-1 to URL: http://w/", None, "", "", "Push notification sent for task_id=t-1 to URL: http://w/"),
-        ("      Background event processing failed for task t-1", None, "", "", "Background event processing failed for task t-1"),
+        (
+            "Push notification sent for task_id=t-1 to URL: http://w/",
+            None,
+            "",
+            "",
+            "Push notification sent for task_id=t-1 to URL: http://w/",
+        ),
+        (
+            "      Background event processing failed for task t-1",
+            None,
+            "",
+            "",
+            "Background event processing failed for task t-1",
+        ),
         // Google's ADK: its own format, and the default one of logging.
-        ("2026-11-30 09:31:53,311 - ERROR - _remote_a2a_agent.py:1243 - Failed to resolve remote A2A agent x: y", AT, "ERROR", "_remote_a2a_agent.py", "Failed to resolve remote A2A agent x: y"),
-        ("ERROR:google_adk.google.adk.a2a.agent._remote_a2a_agent:said", None, "ERROR", "google_adk.google.adk.a2a.agent._remote_a2a_agent", "said"),
+        (
+            "2026-11-30 09:31:53,311 - ERROR - _remote_a2a_agent.py:1243 - Failed to resolve remote A2A agent x: y",
+            AT,
+            "ERROR",
+            "_remote_a2a_agent.py",
+            "Failed to resolve remote A2A agent x: y",
+        ),
+        (
+            "ERROR:google_adk.google.adk.a2a.agent._remote_a2a_agent:said",
+            None,
+            "ERROR",
+            "google_adk.google.adk.a2a.agent._remote_a2a_agent",
+            "said",
+        ),
     ] {
         let log = read(line, None).unwrap_or_else(|| panic!("{line}"));
         assert_eq!((log.at, log.severity.as_str(), log.scope.as_str()), (at, level, logger), "{line}");

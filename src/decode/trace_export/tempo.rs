@@ -18,9 +18,7 @@ pub(super) fn is_search_result(map: &Map<String, Value>) -> bool {
     const SUMMARY: [&str; 4] = ["rootServiceName", "rootTraceName", "durationMs", "startTimeUnixNano"];
     let traces = map.get("traces").and_then(Value::as_array);
     traces.is_some_and(|traces| {
-        traces
-            .iter()
-            .any(|trace| trace.get("traceID").is_some() && SUMMARY.iter().any(|key| trace.get(*key).is_some()))
+        traces.iter().any(|trace| trace.get("traceID").is_some() && SUMMARY.iter().any(|key| trace.get(*key).is_some()))
     })
 }
 

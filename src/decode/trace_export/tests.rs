@@ -5,8 +5,8 @@ use std::io::Cursor;
 use serde_json::{Value, json};
 
 use crate::decode::framing::collect::Collected;
-use crate::decode::{Limits, decode};
 use crate::decode::record::{Position, Record, RejectReason, Span, SpanKind};
+use crate::decode::{Limits, decode};
 use crate::instant::Instant;
 
 fn read_limited(bytes: &[u8], limits: &Limits) -> Collected {
@@ -192,11 +192,18 @@ fn spans_of_zipkin_are_read_with_both_sides_of_a_shared_one() {
             "localEndpoint": {"serviceName": "backend"},
         },
     ]]);
-    for text in [list.to_string(), serde_json::to_string_pretty(&list).unwrap(), list[0][0].to_string() + "\n" + &list[0][1].to_string()] {
+    for text in [
+        list.to_string(),
+        serde_json::to_string_pretty(&list).unwrap(),
+        list[0][0].to_string() + "\n" + &list[0][1].to_string(),
+    ] {
         let (spans, all) = spans(&text);
         let [client, server] = spans.as_slice() else { panic!("{:?}", all.rejects) };
         assert_eq!(client.trace_id, "00000000000000005af7183fb1d4cf5f");
-        assert_eq!((client.kind, client.is_error, client.status_message.as_str()), (SpanKind::Client, true, "no route"));
+        assert_eq!(
+            (client.kind, client.is_error, client.status_message.as_str()),
+            (SpanKind::Client, true, "no route")
+        );
         assert_eq!(client.resource.text("service.name").as_deref(), Some("frontend"));
         assert_eq!(client.resource.text("k8s.pod.name").as_deref(), Some("p"));
         assert_eq!(client.attributes.text("network.peer.address").as_deref(), Some("172.19.0.2"));
