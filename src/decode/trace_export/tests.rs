@@ -294,3 +294,97 @@ fn objects_that_merely_resemble_are_none() {
         assert!(all.rejects.iter().all(|reject| reject.reason == RejectReason::UnknownShape), "{:?}", all.rejects);
     }
 }
+
+/// The documents of tests/formats/traces.
+fn fixtures() -> Vec<(String, Vec<u8>)> {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/formats/traces");
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let files = files.filter(|path| path.extension().is_some_and(|extension| extension != "md"));
+    files
+        .map(|path| (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read(&path).unwrap()))
+        .collect()
+}
+
+#[test]
+fn every_carrier_holds_the_same_spans() {
+    let times = |spans: &[Span]| {
+        let mut all: Vec<_> = spans
+            .iter()
+            .map(|span| {
+                let ids = (span.trace_id.clone(), span.span_id.clone(), span.parent_span_id.clone());
+                let service = span.resource.text("service.name");
+                let events: Vec<_> = span.events.iter().map(|event| (event.name.clone(), event.at)).collect();
+                (ids, span.name.clone(), span.kind, span.started_at, span.ended_at, span.is_error, service, events)
+            })
+            .collect();
+        all.sort_by(|a, b| a.0.cmp(&b.0));
+        all
+    };
+    let fixtures = fixtures();
+    let of = |name: &str| {
+        let (_, bytes) = fixtures.iter().find(|(file, _)| file == name).unwrap();
+        spans(std::str::from_utf8(bytes).unwrap()).0
+    };
+    let expected = of("scenario.otlp.jsonl");
+    assert_eq!(expected.len(), 56);
+    for (name, _) in &fixtures {
+        let found = of(name);
+        assert_eq!(times(&found), times(&expected), "{name}");
+        if name != "python.console.json" {
+            let scopes = |spans: &[Span]| {
+                let mut all: Vec<_> = spans.iter().map(|span| (span.span_id.clone(), span.scope.clone())).collect();
+                all.sort();
+                all
+            };
+            assert_eq!(scopes(&found), scopes(&expected), "{name}");
+        }
+    }
+}
+
+#[test]
+fn damaged_documents_cost_themselves_and_no_panic() {
+    for (name, bytes) in fixtures() {
+        // Large primes, so that the places differ from file to file.
+        for cut in (0..bytes.len()).step_by(9973) {
+            let all = read(&bytes[..cut]);
+            assert!(cut < 10_000 || !all.records.is_empty(), "{name} cut at {cut}");
+        }
+        for seed in 0..8_usize {
+            let mut damaged = bytes.clone();
+            for at in (seed * 131..damaged.len()).step_by(4999) {
+                damaged[at] = [b'{', b'"', b']', b'0', 0xff, b'\n', b',', b'-'][(at + seed) % 8];
+            }
+            read(&damaged);
+        }
+    }
+}
+
+#[test]
+fn objects_of_node_stand_between_other_lines_and_a_broken_one_costs_itself() {
+    let (_, bytes) = fixtures().into_iter().find(|(name, _)| name == "js.console.txt").unwrap();
+    let text = String::from_utf8(bytes).unwrap();
+    let (one, rest) = text.split_once("\n}\n").map(|(one, rest)| (format!("{one}\n}}\n"), rest)).unwrap();
+    let (two, _) = rest.split_once("\n}\n").map(|(two, rest)| (format!("{two}\n}}\n"), rest)).unwrap();
+    let broken = one.replace("kind: 2", "kind: <ref *1> {}");
+    let mixed = format!("listening on 8080\n{one}\n  {two}{broken}GET /a2a 200\n{{\n  resource: {{\n{two}");
+    let all = read(mixed.as_bytes());
+    assert_eq!(all.records.len(), 3, "{:?}", all.rejects);
+    let lines: Vec<_> = all
+        .records
+        .iter()
+        .map(|record| match record {
+            Record::Span(span) => span.origin.position,
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(lines[0], Position::Line(2));
+    assert!(all.rejects.iter().all(|reject| reject.reason != RejectReason::NeedsConversion));
+}
+
+#[test]
+fn openings_without_an_end_take_no_more_than_their_share() {
+    let text = " {\n  a: 1,\n".repeat(200_000);
+    let started = std::time::Instant::now();
+    read(text.as_bytes());
+    assert!(started.elapsed().as_secs() < 20, "{:?}", started.elapsed());
+}
