@@ -154,6 +154,8 @@ fn answers_of_tempo_give_spans_and_a_search_gives_advice() {
         format!("{{\"trace\":{{\"batches\":[{batch}]}}}}"),
         format!("{{\"trace\":{{\"resourceSpans\":[{batch}]}},\"metrics\":{{}}}}"),
         format!("{{\"result\":{{\"resourceSpans\":[{batch}]}}}}"),
+        // Java's OtlpJsonLoggingSpanExporter prints a resource a line.
+        batch.to_owned(),
     ] {
         for text in [text.clone(), text.replace('\n', "")] {
             let (spans, all) = spans(&text);
