@@ -24,7 +24,7 @@ const SYSTEMD: [(&str, &str); 5] =
 
 /// Reads a line: `level: Category[event] sentence`, behind a time where the program asks for one.
 pub(super) fn read(line: &str) -> Option<Line> {
-    let (at, rest) = split_time(line);
+    let (at, is_zoned, rest) = split_time(line);
     let rest = rest.trim_start();
     let (level, rest) =
         LEVELS.iter().chain(&SYSTEMD).find_map(|(word, level)| Some((*level, rest.strip_prefix(word)?)))?;
@@ -34,6 +34,7 @@ pub(super) fn read(line: &str) -> Option<Line> {
     let said = said.trim();
     Some(Line {
         at,
+        is_zoned,
         level: level.to_owned(),
         logger: category.to_owned(),
         message: said.to_owned(),

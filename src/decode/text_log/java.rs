@@ -23,7 +23,7 @@ const MOST_WORDS: usize = 12;
 
 /// Reads a line.
 pub(super) fn read(line: &str) -> Option<Line> {
-    let (at, rest) = split_time(line);
+    let (at, is_zoned, rest) = split_time(line);
     let (mut level, mut rest) = (None, rest);
     for _ in 0..MOST_WORDS {
         let text = rest.trim_start_matches([' ', '[', '(', '-', ':', '|']);
@@ -35,6 +35,7 @@ pub(super) fn read(line: &str) -> Option<Line> {
         } else if is_logger(word) {
             return Some(Line {
                 at,
+                is_zoned,
                 level: level?.to_owned(),
                 logger: word.to_owned(),
                 message: message(rest).to_owned(),

@@ -30,8 +30,8 @@ pub fn decode(line: &str, at: Option<Instant>, origin: &Origin, sink: &mut dyn S
     sink.recognised(&origin.source, format);
     sink.record(Record::Log(Box::new(LogRecord {
         origin: origin.clone(),
-        // The framing's clock names its zone; that of a line may be local time without one.
-        at: at.or(said.at),
+        // Local time without a zone; the framing's clock names its own.
+        at: if said.is_zoned { said.at.or(at) } else { at.or(said.at) },
         event_name: String::new(),
         severity: said.level.to_ascii_uppercase(),
         body: Value::from(said.message),
@@ -70,6 +70,8 @@ const READERS: [(&str, Reader); 5] = [
 #[derive(Debug, Default, PartialEq)]
 struct Line {
     at: Option<Instant>,
+    /// The time names its zone.
+    is_zoned: bool,
     level: String,
     logger: String,
     message: String,

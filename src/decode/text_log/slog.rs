@@ -35,12 +35,18 @@ fn logfmt(line: &str) -> Option<Line> {
     };
     let (time, level, message) = (take(&TIME), take(&LEVEL)?, take(&MESSAGE)?);
     before.is_empty().then(|| Line {
+        is_zoned: time.as_deref().is_some_and(names_zone),
         at: time.and_then(|time| Instant::parse_rfc3339(&time)),
         level,
         logger: String::new(),
         message,
         attributes: pairs,
     })
+}
+
+/// Whether a time ends with `Z` or an offset.
+fn names_zone(time: &str) -> bool {
+    time.ends_with('Z') || time.rsplit_once(['+', '-']).is_some_and(|(_, offset)| offset.len() == 5)
 }
 
 fn default(line: &str) -> Option<Line> {
@@ -58,6 +64,7 @@ fn default(line: &str) -> Option<Line> {
     let (message, attributes): (&str, Vec<(String, Value)>) = pairs::split(said);
     LEVELS.contains(&word).then(|| Line {
         at: Some(at),
+        is_zoned: false,
         level: level.to_owned(),
         logger: String::new(),
         message: message.to_owned(),

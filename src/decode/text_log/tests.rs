@@ -135,8 +135,10 @@ fn each_loggers_line_is_taken_apart() {
         let log = read(line, None).unwrap_or_else(|| panic!("{line}"));
         assert_eq!((log.at, log.severity.as_str(), log.scope.as_str()), (at, level, logger), "{line}");
         assert_eq!(log.body, json!(message), "{line}");
-        // The framing's clock comes first.
-        assert_eq!(read(line, Some(Instant(5))).and_then(|log| log.at), Some(Instant(5)), "{line}");
+        // The framing's clock comes first where the line's names no zone.
+        let is_zoned = at.is_some() && (line.contains("311Z") || line.contains("311000Z"));
+        let expected = if is_zoned { at } else { Some(Instant(5)) };
+        assert_eq!(read(line, Some(Instant(5))).and_then(|log| log.at), expected, "{line}");
     }
 }
 

@@ -20,7 +20,15 @@ pub(super) fn read(line: &str) -> Option<Line> {
     let (level, rest) = rest.split_once(' ').filter(|(level, _)| LEVELS.contains(level))?;
     let (target, said) = target(rest.trim_start())?;
     let (message, attributes) = pairs::split(said);
-    Some(Line { at, level: level.to_owned(), logger: target.to_owned(), message: message.to_owned(), attributes })
+    Some(Line {
+        at,
+        // Its timers write `Z` or an offset.
+        is_zoned: at.is_some(),
+        level: level.to_owned(),
+        logger: target.to_owned(),
+        message: message.to_owned(),
+        attributes,
+    })
 }
 
 /// The target and what is behind it.
