@@ -1,7 +1,7 @@
 //! Lines of Python's `logging`, as a console or log file holds them, to log records.
 //!
-//! In: one line of text, and the time its framing gave it. Out: a log record for the loggers of the A2A SDK and of
-//! httpx, under which the SDK calls. Never takes a line of another logger, and never joins lines: of a traceback only
+//! In: one line of text, and the time its framing gave it. Out: a log record for the loggers of the A2A SDK, of httpx, under
+//! which the SDK calls, and of Google's ADK. Never takes a line of another logger, and never joins lines: of a traceback only
 //! the first line is read.
 
 use std::sync::Arc;
@@ -62,7 +62,10 @@ impl<'l> Line<'l> {
             }
             rest = after;
         }
-        Some(Self { at, is_zoned, level: level?, logger: logger?, message: message(rest) })
+        let logger = logger?;
+        // `%(filename)s:%(lineno)d` stands for the logger in ADK's own format.
+        let rest = if logger.ends_with(".py") { after_line_number(rest) } else { rest };
+        Some(Self { at, is_zoned, level: level?, logger, message: message(rest) })
     }
 }
 
@@ -73,8 +76,18 @@ fn is_level(word: &str) -> bool {
     LEVELS.iter().any(|level| level.eq_ignore_ascii_case(word))
 }
 
+/// Files of Google's ADK that speak A2A.
+const ADK_FILES: [&str; 4] =
+    ["remote_a2a_agent.py", "_remote_a2a_agent.py", "a2a_agent_executor.py", "a2a_agent_executor_impl.py"];
+
 fn is_known_logger(word: &str) -> bool {
-    word.starts_with("a2a.") || word == "httpx" || word.starts_with("httpx.")
+    ["a2a.", "httpx.", "google_adk."].iter().any(|known| word.starts_with(known))
+        || word == "httpx"
+        || ADK_FILES.contains(&word)
+}
+
+fn after_line_number(text: &str) -> &str {
+    text.strip_prefix(':').map_or(text, |digits| digits.trim_start_matches(is_digit))
 }
 
 /// `%(process)d` and `%(threadName)s`, which formats put before or between.
@@ -102,7 +115,7 @@ fn message(rest: &str) -> &str {
 
 /// Splits off a leading time: `%(asctime)s` (comma before the milliseconds) or ISO 8601, bare or in brackets; and says
 /// whether it names its zone.
-fn split_time(line: &str) -> (Option<Instant>, bool, &str) {
+pub(super) fn split_time(line: &str) -> (Option<Instant>, bool, &str) {
     let text = line.trim_start().trim_start_matches('[');
     // "2026-11-30 06:15:34" has 19 characters, all of them ASCII.
     let Some((seconds, rest)) = text.split_at_checked(19).filter(|(seconds, _)| seconds.starts_with(is_digit)) else {

@@ -9,9 +9,11 @@ use super::key::Name;
 pub(in crate::decode) enum Container {
     /// The document itself is a list.
     Array,
+    /// `data` of Jaeger.
+    Traces,
     /// `log.entries` of a HAR.
     HarEntries,
-    /// `resourceSpans`, `batches`, `trace.resourceSpans`, `result.resourceSpans`.
+    /// `resourceSpans`, `batches`, each also in `trace` and `result`.
     ResourceSpans,
     /// `resourceLogs`.
     ResourceLogs,
@@ -40,6 +42,7 @@ impl Container {
         let in_objects = objects & 0b11 == 0b11;
         match (depth, names) {
             (0, _) => Some(Self::Array),
+            (1, [Name::Data, _]) => Some(Self::Traces),
             (1, [Name::ResourceSpans | Name::Batches, _]) => Some(Self::ResourceSpans),
             (1, [Name::ResourceLogs, _]) => Some(Self::ResourceLogs),
             (1, [Name::Streams, _]) => Some(Self::LokiStreams),
@@ -49,7 +52,9 @@ impl Container {
             (2, [Name::Data, Name::Result]) if in_objects => Some(Self::LokiStreams),
             (2, [Name::Hits, Name::Hits]) if in_objects => Some(Self::Hits),
             (2, [Name::Log, Name::Entries]) if in_objects => Some(Self::HarEntries),
-            (2, [Name::Trace | Name::Result, Name::ResourceSpans]) if in_objects => Some(Self::ResourceSpans),
+            (2, [Name::Trace | Name::Result, Name::ResourceSpans | Name::Batches]) if in_objects => {
+                Some(Self::ResourceSpans)
+            }
             _ => None,
         }
     }

@@ -10,6 +10,7 @@
 pub(super) mod collect;
 mod container;
 mod document;
+mod inspected;
 mod key;
 mod scanner;
 mod sniff;
@@ -164,6 +165,7 @@ impl<'a> Framer<'a> {
                 self.router.end_event(PLAIN);
                 true
             }
+            Some(b'{') if self.inspected() => true,
             Some(b'{' | b'[') if self.looks_like_json() => {
                 self.router.end_event(PLAIN);
                 self.json();

@@ -16,7 +16,7 @@ use super::json;
 use super::record::{Origin, RejectReason, Sink};
 use super::route::{Router, deliver};
 use super::wrapper::{self, GoesOn, Payload, Wrapped};
-use super::{access_log, python_log};
+use super::{access_log, text_log, trace_export};
 use open_json::{Fed, OpenJson};
 pub(super) use sse::Event;
 use sse::Sse;
@@ -217,7 +217,7 @@ impl Router<'_> {
             }
             self.end_event(frame.stream);
         }
-        if python_log::decode(text, frame.at, origin, &mut self.delivery.within(frame)) {
+        if text_log::decode(text, frame.at, origin, &mut self.delivery.within(frame)) {
             return true;
         }
         if let Some((record, format)) = access_log::of_text(text, origin, frame) {
@@ -232,8 +232,16 @@ impl Router<'_> {
             }
             return is_claimed;
         }
+        self.advise(text, origin);
         self.delivery.unread(RejectReason::UnknownText, origin);
         false
+    }
+
+    /// Says once what to do about a format of text that is not read.
+    fn advise(&mut self, text: &str, origin: &Origin) {
+        let Some(advice) = trace_export::advice(text).filter(|advice| self.advised != Some(*advice)) else { return };
+        self.advised = Some(advice);
+        self.reject(origin, RejectReason::NeedsConversion, advice);
     }
 
     /// One or more JSON values on one line, of which the last may go on over the next.
@@ -347,7 +355,7 @@ fn is_open_bracket(text: &str) -> bool {
 fn begins_anew(part: &str, text: &str) -> bool {
     let is_value = json::begins(text.trim_start().as_bytes()) == Some(true);
     let ends = part.trim_end().ends_with(['}', ']']) && !is_open_bracket(part);
-    (is_value && ends) || python_log::is_one(text) || access_log::is_one(text)
+    (is_value && ends) || text_log::is_one(text) || access_log::is_one(text)
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use super::{GoesOn, Payload, Wrapped, take_text, text};
 use crate::decode::exchange::instant;
 use crate::decode::frame::Said;
 use crate::decode::headers::hex_id;
-use crate::decode::{access_log, json, python_log, wrapper};
+use crate::decode::{access_log, json, text_log, wrapper};
 
 /// Keys under which the line stands.
 const LINE: [&str; 3] = ["log", "message", "MESSAGE"];
@@ -129,7 +129,7 @@ fn is_whole(line: &str) -> bool {
     json::begins(line.as_bytes()) != Some(false) && !line.is_empty()
         || line.starts_with("data:")
         || wrapper::cri(line).is_some()
-        || python_log::is_one(line)
+        || text_log::is_one(line)
         || access_log::is_one(line)
 }
 
