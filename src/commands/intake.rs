@@ -13,6 +13,7 @@ use crate::config::ObserverBySource;
 use crate::decode::record::{Attributes, Observer, Origin, Position, Record, Reject, RejectReason, Sink};
 use crate::findings::{Intake, RejectCount, SourceIntake};
 use crate::normalize::Normalizer;
+use crate::normalize::emitters::{Emitters, Met};
 use crate::receive::ReceiveError;
 use crate::tables::Facts;
 
@@ -22,13 +23,22 @@ pub(super) struct Gathering<'a> {
     account: &'a mut Account,
     /// Who taped the source, by the configuration.
     tap: Option<&'a ObserverBySource>,
+    /// Emitters met in the source.
+    met: Met,
 }
 
 /// What was read so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Account {
+    emitters: Emitters,
     sources: Vec<SourceIntake>,
     rejects: BTreeMap<RejectReason, RejectCount>,
+}
+
+impl Default for Account {
+    fn default() -> Self {
+        Self { emitters: Emitters::embedded(), sources: Vec::new(), rejects: BTreeMap::new() }
+    }
 }
 
 impl<'a> Gathering<'a> {
@@ -41,7 +51,7 @@ impl<'a> Gathering<'a> {
     ) -> Self {
         let fits = |tap: &&ObserverBySource| glob::Pattern::new(&tap.source).is_ok_and(|glob| glob.matches(name));
         account.sources.push(SourceIntake { name: name.to_string(), ..SourceIntake::default() });
-        Self { normalizer, account, tap: observers.iter().find(fits) }
+        Self { normalizer, account, tap: observers.iter().find(fits), met: Met::default() }
     }
 }
 
@@ -108,6 +118,7 @@ impl Sink for Gathering<'_> {
         if let Some(tap) = self.tap {
             tap.mark(&mut record);
         }
+        self.account.emitters.look(&record, &mut self.met);
         self.normalizer.record(record);
     }
 
@@ -123,6 +134,15 @@ impl Sink for Gathering<'_> {
             && !source.formats.contains(&format)
         {
             source.formats.push(format);
+            self.account.emitters.recognised(format, &mut self.met);
+        }
+    }
+}
+
+impl Drop for Gathering<'_> {
+    fn drop(&mut self) {
+        if let Some(source) = self.account.sources.last_mut() {
+            source.emitters = self.met.ids().map(str::to_owned).collect();
         }
     }
 }

@@ -6,13 +6,16 @@
 mod analyze;
 mod card;
 mod corpus;
+mod coverage;
 mod intake;
+mod pages;
 mod kept;
 mod progress;
 mod query;
 mod rules;
 mod serve;
 mod setup;
+mod window;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -56,6 +59,9 @@ pub fn run(cli: Cli) -> ExitCode {
     let result = match command {
         Command::Analyze(args) => analyze::run(args, &global),
         Command::Card(args) => card::run(&args, &global),
+        Command::Completions(args) => pages::completions(&args),
+        Command::Coverage(args) => coverage::run(args, &global),
+        Command::Man(args) => pages::man(&args),
         Command::Query(args) => query::run(args, &global),
         Command::Serve(args) => serve::run(*args, &global),
         Command::Rules(args) => rules::run(args, &global),
