@@ -122,6 +122,7 @@ pub struct Analyze {
     /// Show findings as they stood at this instant, such as 2026-11-30T06:15:00Z [default: each agent's last fact]
     #[arg(long, value_name = "RFC3339", env = "A2A_DRIFT_AS_OF", hide_env_values = true, value_parser = parse_instant)]
     pub as_of: Option<Instant>,
+    /// Show only what was seen in this window
     #[command(flatten)]
     pub when: When,
     /// Leave out findings that are in this result of before (`--format json` or `ndjson`)

@@ -51,9 +51,8 @@ pub(super) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let understood = coverage.intake.facts > 0;
     match args.format {
         CoverageFormat::Json => print(&render::json(&coverage)?)?,
-        CoverageFormat::Markdown if understood => print(&render::markdown(&coverage))?,
-        CoverageFormat::Table if understood => print(&render::page(&coverage, page_width(), global.quiet))?,
-        CoverageFormat::Markdown | CoverageFormat::Table => {}
+        CoverageFormat::Markdown => print(&render::markdown(&coverage))?,
+        CoverageFormat::Table => print(&render::page(&coverage, page_width(), global.quiet || !understood))?,
     }
     if !understood {
         let report = Report { intake: coverage.intake, ..Report::default() };

@@ -5,6 +5,7 @@
 
 mod analyze;
 mod card;
+mod cases;
 mod corpus;
 mod coverage;
 mod intake;

@@ -4,6 +4,7 @@
 
 use std::path::Path;
 
+use super::cases;
 use super::corpus::{corpus, known_rule};
 use super::{Outcome, configure, page_width, print, say};
 use crate::cli::{Global, Rules};
@@ -19,6 +20,7 @@ pub(super) fn run(args: Rules, global: &Global) -> anyhow::Result<Outcome> {
         Rules::Show { id, sql } => show(&corpus()?, &id, sql)?,
         Rules::Docs => render::readme(&corpus()?),
         Rules::Alerts { runbook_base } => render::alerts(&corpus()?, &runbook_base),
+        Rules::Test(args) => return cases::run(&args, &config, global),
         Rules::Check { dir } => return check(dir.as_deref().or(config.queries.as_deref())),
     };
     print(&text)?;

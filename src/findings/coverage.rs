@@ -54,6 +54,8 @@ pub struct Sight {
     pub missing: Vec<Missing>,
     /// Agents of which it cannot judge, with the fields that lack for each; empty for a blind rule.
     pub unseen: Vec<Unseen>,
+    /// It judges facts that name no agent.
+    pub nameless: bool,
 }
 
 /// A field that is filled nowhere.

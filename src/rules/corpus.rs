@@ -106,10 +106,11 @@ impl Corpus {
                 (Path::new("queries").join(&within), within, file.contents().to_owned())
             }));
         }
-        Self::read(files)
+        Self::read(files, false)
     }
 
-    /// The corpus in a folder that has `rules/<category>/<id>.sql` and `views/<name>.sql`.
+    /// The corpus in a folder that has `rules/<category>/<id>.sql` and `views/<name>.sql`. Views that its queries read and that
+    /// are not there are the built-in ones.
     ///
     /// # Errors
     /// When a file cannot be read, or the corpus does not hold together: then every problem found is told.
@@ -135,12 +136,12 @@ impl Corpus {
             let message = "there are no `rules/<category>/<id>.sql` and no `views/<name>.sql` in this folder";
             return Err(CorpusError::Invalid(vec![Problem::at(dir, (1, 1), message)]));
         }
-        Self::read(files)
+        Self::read(files, true)
     }
 
-    fn read(mut files: Vec<File>) -> Result<Self, CorpusError> {
+    fn read(mut files: Vec<File>, lends: bool) -> Result<Self, CorpusError> {
         files.sort();
-        stack::deep(|| Loader::default().load(files)).map_err(CorpusError::Thread)?.map_err(CorpusError::Invalid)
+        stack::deep(|| Loader { lends, ..Loader::default() }.load(files)).map_err(CorpusError::Thread)?.map_err(CorpusError::Invalid)
     }
 
     /// A rule by its id.
@@ -185,6 +186,8 @@ impl Corpus {
 
 #[derive(Default)]
 struct Loader {
+    /// Whether built-in views are there for queries that read them.
+    lends: bool,
     views: Vec<View>,
     rules: Vec<Rule>,
     problems: Vec<Problem>,
@@ -209,6 +212,9 @@ impl Loader {
             if let Err((place, message)) = result {
                 self.problems.push(Problem::at(&path, place, message));
             }
+        }
+        if self.lends {
+            self.lend();
         }
         self.check_names();
         if self.problems.is_empty() {
@@ -247,6 +253,35 @@ impl Loader {
         Ok(())
     }
 
+    /// Names of built-in views that queries may read.
+    fn lendable(&self) -> impl Iterator<Item = String> {
+        let files = VIEWS.files().filter(|_| self.lends);
+        files.filter_map(|file| file.path().file_stem()?.to_str().map(str::to_owned)).filter(|name| is_name(name))
+    }
+
+    /// Adds the built-in views that queries read and the folder does not have, and those that these read.
+    fn lend(&mut self) {
+        loop {
+            let have: BTreeSet<&str> =
+                self.views.iter().map(|view| view.name.as_str()).chain(self.rules.iter().map(|rule| rule.id.as_str())).collect();
+            let queries = self.views.iter().map(|view| &view.query).chain(self.rules.iter().map(|rule| &rule.query));
+            let lacking: BTreeSet<String> =
+                queries.flat_map(|query| &query.reads).filter(|read| !have.contains(read.as_str())).cloned().collect();
+            let lent = lacking.into_iter().filter_map(|name| VIEWS.get_file(format!("{name}.sql"))).collect::<Vec<_>>();
+            if lent.is_empty() {
+                return;
+            }
+            for file in lent {
+                let path = Path::new("queries/views").join(file.path());
+                let name = file.path().to_string_lossy().into_owned();
+                if let Err((place, message)) = self.view(&path, &name, file.contents().to_owned()) {
+                    self.problems.push(Problem::at(&path, place, message));
+                    return;
+                }
+            }
+        }
+    }
+
     /// Names are unique, and what a query reads exists.
     fn check_names(&mut self) {
         let tables: BTreeSet<String> = Facts::schemas().into_iter().map(|(name, _)| name.to_owned()).collect();
@@ -263,8 +298,9 @@ impl Loader {
                 let known = tables.contains(read) || views.contains(read) || (is_rule && rules.contains(read));
                 if !known {
                     let what = if is_rule { "table, view or rule" } else { "table or view" };
-                    let rules = rules.iter().filter(|_| is_rule);
-                    let valid = listed(tables.iter().chain(&views).chain(rules));
+                    let rules = rules.iter().filter(|_| is_rule).cloned();
+                    let valid = tables.iter().chain(&views).cloned().chain(rules).chain(self.lendable());
+                    let valid = listed(valid.collect::<BTreeSet<_>>());
                     let message = format!("no {what} `{read}`; there are {valid}");
                     self.problems.push(Problem::at(path, query.place_of(read), message));
                 }

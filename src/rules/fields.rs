@@ -12,6 +12,9 @@ use super::needs::Need;
 const FIELDS: &str = include_str!("../../queries/fields.toml");
 const EMITTERS: &str = include_str!("../../queries/emitters.toml");
 
+/// The emitter that is in use always.
+const ANY: &str = "any";
+
 /// What is known about filling fields.
 #[derive(Debug, Clone, Default)]
 pub struct Advice {
@@ -103,6 +106,11 @@ impl Advice {
     /// All that emitters can be made to say.
     pub fn emitters(&self) -> &[Emitter] {
         &self.emitters
+    }
+
+    /// What anyone can set, whatever emits.
+    pub fn any(&self) -> Option<&Emitter> {
+        self.emitters.iter().find(|emitter| emitter.id == ANY)
     }
 
     fn in_use<'a>(&'a self, ids: &[String]) -> impl Iterator<Item = &'a Emitter> {

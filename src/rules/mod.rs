@@ -40,6 +40,7 @@ mod needs;
 mod rows;
 mod sight;
 
+pub mod cases;
 pub mod render;
 
 pub use alerting::{Alerting, Span};

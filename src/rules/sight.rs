@@ -8,8 +8,10 @@ use arrow::array::RecordBatch;
 
 use super::cell::Cell;
 use super::corpus::{Corpus, Rule};
-use super::fields::{Advice, fills};
+use super::fields::{Advice, Emitter, Setting, fills};
 use super::needs::Need;
+use super::reach::BODY;
+use super::shape;
 use crate::findings::coverage::{Gain, Missing, Sight, State, Unseen};
 
 type Batches = [(&'static str, RecordBatch)];
@@ -64,12 +66,13 @@ fn of_rule(
     };
     let unseen = agents.iter().map(|agent| Unseen { agent: agent.clone(), missing: lacks(agent) });
     let unseen: Vec<Unseen> = unseen.filter(|unseen| !is_blind && !unseen.missing.is_empty()).collect();
+    let nameless = !is_blind && lacks(&String::new()).is_empty();
     let state = match (is_blind, missing.is_empty() && unseen.is_empty()) {
         (true, _) => State::Blind,
         (false, true) => State::Able,
         (false, false) => State::Partly,
     };
-    Sight { rule: rule.id.clone(), state, missing, unseen }
+    Sight { rule: rule.id.clone(), state, missing, unseen, nameless }
 }
 
 /// One of several fields, without the others.
@@ -78,7 +81,9 @@ fn own_text(field: &Need) -> String {
 }
 
 fn of_need(need: &Need, text: String, has_other: bool, in_use: &[String], advice: &Advice) -> Missing {
-    let never = advice.never(need, in_use).into_iter().map(|(emitter, never)| format!("{}: {}", emitter.title, never.because));
+    // Where one emitter can be made to say it, it is no matter that another cannot.
+    let never = if advice.setting(need, in_use).is_some() { Vec::new() } else { advice.never(need, in_use) };
+    let never = never.into_iter().map(|(emitter, never)| format!("{}: {}", emitter.title, never.because));
     Missing {
         advice: advice.sentence(need, in_use).unwrap_or_default(),
         never: never.collect(),
@@ -90,32 +95,52 @@ fn of_need(need: &Need, text: String, has_other: bool, in_use: &[String], advice
 /// Agents that calls, tasks and cards are about.
 fn agents(batches: &Batches) -> BTreeSet<String> {
     let own = batches.iter().filter(|(table, _)| OF_AGENTS.contains(table));
-    own.flat_map(|(_, batch)| agents_in(batch, 0..batch.num_rows())).collect()
+    let mut agents: BTreeSet<String> = own.flat_map(|(_, batch)| values("agent", batch, 0..batch.num_rows())).collect();
+    agents.remove("");
+    agents
 }
 
-/// Agents about which a fact fills a need.
+/// Agents about which a fact fills a need; `''` if facts do that name none. What a card body says is about whoever showed it.
 fn agents_fed(need: &Need, batches: &Batches) -> BTreeSet<String> {
     let filled = |field: &Need| -> BTreeSet<String> {
         let own = batches.iter().filter(|(table, _)| *table == field.table);
-        own.flat_map(|(_, batch)| agents_in(batch, field.rows_in(batch))).collect()
+        if shape::is_of_a_body(&field.table) {
+            let bodies: BTreeSet<String> = own.flat_map(|(_, batch)| values(BODY, batch, field.rows_in(batch))).collect();
+            return shown_by(&bodies, batches);
+        }
+        own.flat_map(|(_, batch)| values("agent", batch, field.rows_in(batch))).collect()
     };
     need.fields().flat_map(filled).collect()
 }
 
-fn agents_in(batch: &RecordBatch, rows: impl Iterator<Item = usize>) -> BTreeSet<String> {
-    let Some(agents) = batch.column_by_name("agent") else { return BTreeSet::new() };
-    let mut last = String::new();
+/// Agents that showed one of these card bodies.
+fn shown_by(bodies: &BTreeSet<String>, batches: &Batches) -> BTreeSet<String> {
+    let cards = batches.iter().filter(|(table, _)| *table == "cards");
+    cards
+        .flat_map(|(_, batch)| {
+            let shown = batch.column_by_name(BODY).into_iter().flat_map(|column| {
+                (0..batch.num_rows())
+                    .filter(move |row| matches!(Cell::of(column, *row), Cell::Text(body) if bodies.contains(&body)))
+            });
+            values("agent", batch, shown)
+        })
+        .collect()
+}
+
+/// What a column says in some rows.
+fn values(column: &str, batch: &RecordBatch, rows: impl Iterator<Item = usize>) -> BTreeSet<String> {
+    let Some(column) = batch.column_by_name(column) else { return BTreeSet::new() };
+    let mut last = None;
     let mut found = BTreeSet::new();
     for row in rows {
         // Rows of one agent come in runs.
-        if let Cell::Text(agent) = Cell::of(agents, row)
-            && agent != last
+        if let Cell::Text(value) = Cell::of(column, row)
+            && last.as_ref() != Some(&value)
         {
-            found.insert(agent.clone());
-            last = agent;
+            found.insert(value.clone());
+            last = Some(value);
         }
     }
-    found.remove("");
     found
 }
 
@@ -166,34 +191,39 @@ fn gains(rules: &[&Rule], sights: &[Sight], in_use: &[String], advice: &Advice) 
     gains
 }
 
+/// Settings of emitters in use; for needs that none of them fills what anyone can set; for the rest advice in words.
 fn candidates(needs: &BTreeMap<&str, &Need>, in_use: &[String], advice: &Advice) -> Vec<Candidate> {
-    let mut candidates = Vec::new();
-    let mut has_setting: BTreeSet<&str> = BTreeSet::new();
-    for emitter in advice.emitters().iter().filter(|emitter| in_use.contains(&emitter.id)) {
-        for setting in &emitter.settings {
-            let filled: Vec<&str> =
-                needs.iter().filter(|(_, need)| fills(&setting.fills, need)).map(|(text, _)| *text).collect();
-            has_setting.extend(&filled);
-            let gain = Gain {
-                emitter: emitter.title.clone(),
-                set: setting.set.clone(),
-                note: setting.note.clone(),
-                source: setting.source.clone(),
-                ..Gain::default()
-            };
-            candidates.push(Candidate { gain, fills: filled.into_iter().map(str::to_owned).collect() });
-        }
+    let own = advice.emitters().iter().filter(|emitter| in_use.contains(&emitter.id));
+    let mut candidates: Vec<Candidate> = own.flat_map(|emitter| of_emitter(emitter, needs)).collect();
+    let mut open = needs.clone();
+    let mut close = |candidates: &[Candidate]| {
+        open.retain(|need, _| !candidates.iter().any(|candidate| candidate.fills.contains(*need)));
+        open.clone()
+    };
+    let without_setting = close(&candidates);
+    candidates.extend(advice.any().into_iter().flat_map(|any| of_emitter(any, &without_setting)));
+    let mut in_words: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for need in close(&candidates).into_keys() {
+        in_words.entry(advice.on(need).unwrap_or_default()).or_default().insert(need.to_owned());
     }
-    let mut general: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    for text in needs.keys().filter(|text| !has_setting.contains(**text)) {
-        general.entry(advice.on(text).unwrap_or_default()).or_default().insert((*text).to_owned());
-    }
-    candidates.extend(
-        general
-            .into_iter()
-            .map(|(note, fills)| Candidate { gain: Gain { note: note.to_owned(), ..Gain::default() }, fills }),
-    );
+    let in_words = in_words.into_iter();
+    candidates.extend(in_words.map(|(note, fills)| Candidate { gain: Gain { note: note.to_owned(), ..Gain::default() }, fills }));
     candidates
+}
+
+fn of_emitter(emitter: &Emitter, needs: &BTreeMap<&str, &Need>) -> Vec<Candidate> {
+    let of_setting = |setting: &Setting| {
+        let filled = needs.iter().filter(|(_, need)| fills(&setting.fills, need)).map(|(text, _)| (*text).to_owned());
+        let gain = Gain {
+            emitter: emitter.title.clone(),
+            set: setting.set.clone(),
+            note: setting.note.clone(),
+            source: setting.source.clone(),
+            ..Gain::default()
+        };
+        Candidate { gain, fills: filled.collect() }
+    };
+    emitter.settings.iter().map(of_setting).collect()
 }
 
 #[cfg(test)]

@@ -90,6 +90,7 @@ struct RuleOut<'a> {
     state: &'static str,
     missing: Vec<MissingOut<'a>>,
     unseen_agents: Vec<UnseenOut<'a>>,
+    sees_nameless: bool,
 }
 
 impl<'a> RuleOut<'a> {
@@ -98,6 +99,7 @@ impl<'a> RuleOut<'a> {
             rule: &sight.rule,
             state: sight.state.as_str(),
             missing: sight.missing.iter().map(MissingOut::of).collect(),
+            sees_nameless: sight.nameless,
             unseen_agents: sight.unseen.iter().map(UnseenOut::of).collect(),
         }
     }

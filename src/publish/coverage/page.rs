@@ -84,7 +84,9 @@ fn partly(page: &mut Page, coverage: &Coverage) {
             fields.sort_unstable();
             fields.dedup();
             let names = first_few(rule.unseen.iter().map(|unseen| unseen.agent.as_str()), NAMED);
-            says.push(format!("sees {seen} of {}; without {} for {names}", count(agents, "agent"), fields.join(", ")));
+            let nameless = if rule.nameless { ", and facts that name none" } else { "" };
+            let agents = count(agents, "agent");
+            says.push(format!("sees {seen} of {agents}{nameless}; without {} for {names}", fields.join(", ")));
         }
         let fields: Vec<&str> = rule.missing.iter().map(|missing| missing.need.as_str()).collect();
         if !fields.is_empty() {
@@ -124,7 +126,7 @@ fn gains(page: &mut Page, coverage: &Coverage) {
             0 => "no rule alone".to_owned(),
             woken => format!("wakes {}", count(woken, if at == 0 { "rule" } else { "more rule" })),
         };
-        let whose = if gain.emitter.is_empty() { "any emitter" } else { &gain.emitter };
+        let whose = if gain.emitter.is_empty() { "whatever emits" } else { &gain.emitter };
         page.item(2, BOLD, &format!("{}. {}", at + 1, clean(whose)), &woken);
         show(page, gain);
     }

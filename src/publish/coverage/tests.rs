@@ -3,7 +3,7 @@ use crate::findings::coverage::{Gain, Missing, Sight, Unseen};
 use crate::findings::{Intake, SourceIntake};
 
 fn sight(rule: &str, state: State, missing: Vec<Missing>, unseen: Vec<Unseen>) -> Sight {
-    Sight { rule: rule.to_owned(), state, missing, unseen }
+    Sight { rule: rule.to_owned(), state, missing, unseen, nameless: false }
 }
 
 fn missing(need: &str, has_other: bool, never: &[&str]) -> Missing {

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use a2a_drift::findings::{Evidence, Finding};
-use a2a_drift::instant::Instant;
+use crate::findings::{Evidence, Finding};
+use crate::instant::Instant;
 use serde_json::Value;
 
 use super::Told;
@@ -41,6 +41,18 @@ pub fn compare(expected: &[Expect], capture: &Capture, findings: &[Finding]) -> 
         let _ = writeln!(report, "unexpected {} {}\n{}", finding.severity.as_str(), finding.rule, describe(finding));
     }
     if report.is_empty() { Ok(()) } else { Err(report) }
+}
+
+/// Whether every name of an expectation stands for something in the capture.
+///
+/// # Errors
+/// When one does not.
+pub fn names(expect: &Expect, capture: &Capture) -> Told<()> {
+    entity(expect, capture)?;
+    for at in [&expect.due_at, &expect.until_at].into_iter().flatten() {
+        super::times::instant(at)?;
+    }
+    expect.evidence.iter().try_for_each(|name| capture.line(name).map(drop))
 }
 
 /// Whether a finding's entity has the values asked for.
