@@ -52,6 +52,16 @@ pub struct Global {
         help_heading = "Global options"
     )]
     pub queries: Option<PathBuf>,
+    /// Also read rules and views from this folder; one of the same name is read instead of the other
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "A2A_DRIFT_ADD_QUERIES",
+        hide_env_values = true,
+        help_heading = "Global options"
+    )]
+    pub add_queries: Option<PathBuf>,
     /// Show every finding in full and log more; twice for debugging
     #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "quiet", help_heading = "Global options")]
     pub verbose: u8,
@@ -243,7 +253,7 @@ pub struct Serve {
     /// File or folder to read as it grows; may be given several times
     #[arg(long, value_name = "PATH", env = "A2A_DRIFT_FOLLOW", hide_env_values = true, value_delimiter = ',')]
     pub follow: Vec<PathBuf>,
-    /// File with the token that senders and readers must show (Authorization: Bearer …)
+    /// File with the token that senders and readers must show (Authorization: Bearer TOKEN)
     #[arg(long, value_name = "FILE", env = "A2A_DRIFT_TOKEN_FILE", hide_env_values = true)]
     pub token_file: Option<PathBuf>,
     /// Alertmanager to tell of findings directly; may be given several times
@@ -282,7 +292,7 @@ pub struct Query {
     /// Write the rows into this file
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// List tables and views with their columns, and stop
+    /// List tables and views with their columns, or those of the one named instead of SQL, and stop
     #[arg(long)]
     pub tables: bool,
 }

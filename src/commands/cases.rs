@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anstyle::{AnsiColor, Color, Style};
-use anyhow::bail;
+use anyhow::{Context, bail};
 
 use super::corpus::{corpus, known_rule};
 use super::progress::Progress;
@@ -35,7 +35,10 @@ const RED: Style = Style::new().bold().fg_color(Some(Color::Ansi(AnsiColor::Red)
 /// Runs `rules test`.
 pub(super) fn run(args: &RulesTest, config: &Config, global: &Global) -> anyhow::Result<Outcome> {
     let own = args.dir.join("rules").is_dir() || args.dir.join("views").is_dir();
-    let corpus = corpus(if own { Some(&args.dir) } else { config.queries.as_deref() })?;
+    let corpus = match own {
+        true => Corpus::from_dir(&args.dir).with_context(|| format!("rules in {}", args.dir.display()))?,
+        false => corpus(config)?,
+    };
     for id in &args.rules {
         known_rule(id, &corpus)?;
     }
@@ -187,7 +190,7 @@ impl Report {
             }
             Ending::Differs(why) => {
                 self.differ += 1;
-                let why: String = clean_lines(&why).lines().map(|line| format!("      {}\n", line.trim_end())).collect();
+                let why: String = clean_lines(&why).lines().filter(|line| !line.trim().is_empty()).map(|line| format!("      {line}\n")).collect();
                 write!(self.text, "{RED}FAIL{RED:#}  {name}\n{why}")
             }
             Ending::Unread(problem) => {
@@ -204,9 +207,14 @@ impl Report {
     fn finish(&mut self, without: Vec<String>) -> String {
         let mut text = std::mem::take(&mut self.text);
         let all = self.holds + self.differ + self.unread;
-        let parts = [(self.holds, "hold"), (self.differ, "do not"), (self.unread, "could not be run")];
+        let parts = [
+            (self.holds, "holds", "hold"),
+            (self.differ, "does not hold", "do not hold"),
+            (self.unread, "could not be run", "could not be run"),
+        ];
+        let some = parts.into_iter().filter(|(number, ..)| *number > 0);
         let parts: Vec<String> =
-            parts.iter().filter(|(number, _)| *number > 0).map(|(number, what)| format!("{number} {what}")).collect();
+            some.map(|(number, one, many)| format!("{number} {}", if number == 1 { one } else { many })).collect();
         let cases = if all == 1 { "case" } else { "cases" };
         _ = writeln!(text, "{all} {cases}: {}", parts.join(", "));
         if !without.is_empty() {

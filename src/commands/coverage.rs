@@ -3,7 +3,7 @@
 //! In: paths and settings. Out: what each source was taken for and yields, what each rule sees, what to turn on. Judges no
 //! agent: it says what a verdict could rest on.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::analyze::gather;
 use super::progress::Progress;
@@ -31,7 +31,7 @@ pub(super) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let progress = Progress::start(!global.quiet && global.verbose == 0);
     let (mut facts, account) = gather(&inputs, &config, &progress)?;
     let window = Window::of(args.when.since, args.when.until, config.as_of, &facts)?;
-    facts.retain(|common| window.holds(common.observed_at));
+    cut(&mut facts, window);
 
     let (intake, advice) = (account.close(facts.len()), Advice::embedded());
     let in_use = intake.emitters();
@@ -60,6 +60,18 @@ pub(super) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         return Ok(Outcome::Unjudged);
     }
     Ok(if coverage.of(State::Blind).next().is_some() { Outcome::Found } else { Outcome::Clean })
+}
+
+/// Leaves the facts that were observed in a window. What a card body says has no time of its own: it was there when the card
+/// was shown.
+fn cut(facts: &mut Facts, window: Window) {
+    let shown = facts.cards.iter().filter(|card| window.holds(card.common.observed_at));
+    let bodies: HashSet<String> = shown.map(|card| card.own.body_sha256.clone()).collect();
+    let (mut skills, mut endpoints) = (std::mem::take(&mut facts.card_skills), std::mem::take(&mut facts.card_endpoints));
+    skills.retain(|skill| bodies.contains(&skill.own.body_sha256));
+    endpoints.retain(|endpoint| bodies.contains(&endpoint.own.body_sha256));
+    facts.retain(|common| window.holds(common.observed_at));
+    (facts.card_skills, facts.card_endpoints) = (skills, endpoints);
 }
 
 /// Facts of each source by table.

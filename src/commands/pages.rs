@@ -44,6 +44,7 @@ fn write(folder: &Path, name: &str, command: clap::Command) -> anyhow::Result<()
 
 fn page(command: clap::Command) -> anyhow::Result<String> {
     let mut page = Vec::new();
-    Page::new(command).render(&mut page)?;
+    let (name, version) = (command.get_display_name().unwrap_or("a2a-drift").to_owned(), env!("CARGO_PKG_VERSION"));
+    Page::new(command).title(name).source(format!("a2a-drift {version}")).manual("a2a-drift").render(&mut page)?;
     Ok(String::from_utf8(page)?)
 }

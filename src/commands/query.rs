@@ -6,6 +6,7 @@ use std::fmt::Write;
 use std::io::{IsTerminal, Write as _};
 
 use anyhow::{Context, bail};
+use arrow::datatypes::DataType;
 
 use super::analyze::gather;
 use super::progress::Progress;
@@ -22,7 +23,7 @@ pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
     let config = configure(global, Overrides::default())?;
     let engine = engine(&config)?;
     if args.tables {
-        print(&tables(&engine)?)?;
+        print(&tables(&engine, args.sql.as_deref())?)?;
         return Ok(Outcome::Clean);
     }
     let sql = args.sql.unwrap_or_default();
@@ -62,13 +63,32 @@ pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
     Ok(Outcome::Clean)
 }
 
-/// What can be asked: tables and views, with their columns.
-fn tables(engine: &Engine) -> anyhow::Result<String> {
+/// What a column holds, in a word.
+fn word(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text".to_owned(),
+        DataType::Boolean => "boolean".to_owned(),
+        DataType::Timestamp(..) => "timestamp".to_owned(),
+        DataType::Interval(_) | DataType::Duration(_) => "interval".to_owned(),
+        DataType::List(item) | DataType::LargeList(item) => format!("list of {}", word(item.data_type())),
+        number if number.is_integer() => "bigint".to_owned(),
+        number if number.is_floating() => "double".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// What can be asked: tables and views, with their columns; or one of them.
+fn tables(engine: &Engine, only: Option<&str>) -> anyhow::Result<String> {
+    let readable = engine.readable()?;
+    if let Some(only) = only.filter(|only| !readable.iter().any(|(name, _)| name == only)) {
+        let names: Vec<&str> = readable.iter().map(|(name, _)| name.as_str()).collect();
+        bail!("there is no table or view `{only}`; there are {}", names.join(", "));
+    }
     let mut text = String::new();
-    for (name, schema) in engine.readable()? {
+    for (name, schema) in readable.iter().filter(|(name, _)| only.is_none_or(|only| only == name)) {
         writeln!(text, "{name}")?;
         for field in schema.fields() {
-            writeln!(text, "  {:<28} {}", field.name(), field.data_type())?;
+            writeln!(text, "  {:<28} {}", field.name(), word(field.data_type()))?;
         }
     }
     Ok(text)

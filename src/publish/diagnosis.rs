@@ -80,7 +80,8 @@ fn all_blind(report: &Report) -> Vec<String> {
     });
     lines.extend(missing);
     lines.push(
-        "what to do: add a source that has these fields; `a2a-drift rules show ID` says what a rule looks at"
+        "what to do: add a source that has these fields, or turn them on where you have it: `a2a-drift coverage` with the \
+         same paths says how"
             .to_owned(),
     );
     lines

@@ -6,18 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use include_dir::{Dir, include_dir};
-use walkdir::WalkDir;
-
+use super::files::{self, File};
 use super::header::{self, RuleHeader, ViewHeader};
 use super::problem::{Problem, listed};
 use super::query::Query;
 use super::source::{Place, Section, Source};
 use super::{reach, shape, stack};
 use crate::tables::Facts;
-
-static RULES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/queries/rules");
-static VIEWS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/queries/views");
 
 /// Rules and views.
 #[derive(Debug, Clone)]
@@ -88,25 +83,13 @@ pub enum CorpusError {
     Thread(#[source] std::io::Error),
 }
 
-/// A file of the corpus: its path for messages, its path within the folder, its bytes.
-type File = (PathBuf, PathBuf, Vec<u8>);
-
 impl Corpus {
     /// The corpus in the binary.
     ///
     /// # Errors
     /// When it does not hold together, which the tests of this crate rule out.
     pub fn embedded() -> Result<Self, CorpusError> {
-        let mut files = Vec::new();
-        let mut dirs = vec![("rules", &RULES), ("views", &VIEWS)];
-        while let Some((folder, dir)) = dirs.pop() {
-            dirs.extend(dir.dirs().map(|dir| (folder, dir)));
-            files.extend(dir.files().map(|file| {
-                let within = Path::new(folder).join(file.path());
-                (Path::new("queries").join(&within), within, file.contents().to_owned())
-            }));
-        }
-        Self::read(files, false)
+        Self::read(files::embedded(), false)
     }
 
     /// The corpus in a folder that has `rules/<category>/<id>.sql` and `views/<name>.sql`. Views that its queries read and that
@@ -115,33 +98,29 @@ impl Corpus {
     /// # Errors
     /// When a file cannot be read, or the corpus does not hold together: then every problem found is told.
     pub fn from_dir(dir: &Path) -> Result<Self, CorpusError> {
-        let mut files = Vec::new();
-        let read_error = |path: &Path| {
-            let path = path.to_owned();
-            |source| CorpusError::Read { path, source }
-        };
-        for entry in WalkDir::new(dir).follow_links(true).sort_by_file_name() {
-            let entry = entry.map_err(|error| {
-                let path = error.path().unwrap_or(dir).to_owned();
-                CorpusError::Read { path, source: error.into() }
-            })?;
-            if entry.file_type().is_file() {
-                let path = entry.path();
-                let within = path.strip_prefix(dir).unwrap_or(path).to_owned();
-                files.push((path.to_owned(), within, std::fs::read(path).map_err(read_error(path))?));
-            }
+        Self::read(files::of(dir)?, true)
+    }
+
+    /// The corpus in a folder, else the built-in one; and what another folder has beside it, or instead where it has a file of
+    /// the same path.
+    ///
+    /// # Errors
+    /// As [`Corpus::from_dir`].
+    pub fn of(base: Option<&Path>, beside: Option<&Path>) -> Result<Self, CorpusError> {
+        let mut all = base.map_or_else(|| Ok(files::embedded()), files::of)?;
+        if let Some(beside) = beside {
+            let own = files::of(beside)?;
+            all.retain(|file| !own.iter().any(|own| own.within == file.within));
+            all.extend(own);
         }
-        let is_query = |(_, within, _): &File| within.starts_with("rules") || within.starts_with("views");
-        if !files.iter().any(is_query) {
-            let message = "there are no `rules/<category>/<id>.sql` and no `views/<name>.sql` in this folder";
-            return Err(CorpusError::Invalid(vec![Problem::at(dir, (1, 1), message)]));
-        }
-        Self::read(files, true)
+        Self::read(all, base.is_some())
     }
 
     fn read(mut files: Vec<File>, lends: bool) -> Result<Self, CorpusError> {
         files.sort();
-        stack::deep(|| Loader { lends, ..Loader::default() }.load(files)).map_err(CorpusError::Thread)?.map_err(CorpusError::Invalid)
+        stack::deep(|| Loader { lends, ..Loader::default() }.load(files))
+            .map_err(CorpusError::Thread)?
+            .map_err(CorpusError::Invalid)
     }
 
     /// A rule by its id.
@@ -195,7 +174,7 @@ struct Loader {
 
 impl Loader {
     fn load(mut self, files: Vec<File>) -> Result<Corpus, Vec<Problem>> {
-        for (path, within, bytes) in files {
+        for File { path, within, bytes } in files {
             let parts: Vec<String> = within.iter().map(|part| part.to_string_lossy().into_owned()).collect();
             let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
             let result = match parts[..] {
@@ -255,8 +234,7 @@ impl Loader {
 
     /// Names of built-in views that queries may read.
     fn lendable(&self) -> impl Iterator<Item = String> {
-        let files = VIEWS.files().filter(|_| self.lends);
-        files.filter_map(|file| file.path().file_stem()?.to_str().map(str::to_owned)).filter(|name| is_name(name))
+        files::embedded_views().filter(|_| self.lends).map(|(name, _)| name)
     }
 
     /// Adds the built-in views that queries read and the folder does not have, and those that these read.
@@ -267,14 +245,13 @@ impl Loader {
             let queries = self.views.iter().map(|view| &view.query).chain(self.rules.iter().map(|rule| &rule.query));
             let lacking: BTreeSet<String> =
                 queries.flat_map(|query| &query.reads).filter(|read| !have.contains(read.as_str())).cloned().collect();
-            let lent = lacking.into_iter().filter_map(|name| VIEWS.get_file(format!("{name}.sql"))).collect::<Vec<_>>();
+            let lent: Vec<File> = files::embedded_views().filter(|(name, _)| lacking.contains(name)).map(|(_, file)| file).collect();
             if lent.is_empty() {
                 return;
             }
-            for file in lent {
-                let path = Path::new("queries/views").join(file.path());
-                let name = file.path().to_string_lossy().into_owned();
-                if let Err((place, message)) = self.view(&path, &name, file.contents().to_owned()) {
+            for File { path, bytes, .. } in lent {
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                if let Err((place, message)) = self.view(&path, &name, bytes) {
                     self.problems.push(Problem::at(&path, place, message));
                     return;
                 }

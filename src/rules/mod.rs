@@ -11,6 +11,7 @@ mod params;
 mod template;
 
 mod corpus;
+mod files;
 mod query;
 
 mod anchor;

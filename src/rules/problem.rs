@@ -21,7 +21,9 @@ pub struct Problem {
 impl Problem {
     /// A problem at a place of a file.
     pub(super) fn at(path: &Path, (line, column): (usize, usize), message: impl Into<String>) -> Self {
-        Self { path: path.to_owned(), line, column, message: message.into() }
+        // One problem, one line: engines say more on lines of their own.
+        let message = message.into().lines().map(str::trim).filter(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+        Self { path: path.to_owned(), line, column, message }
     }
 }
 

@@ -29,7 +29,7 @@ pub fn compare(expected: &[Expect], capture: &Capture, findings: &[Finding]) -> 
         let candidates: Vec<usize> = (0..open.len()).filter(|at| about(&open[*at])).collect();
         let differences = |at: &usize| differences(expect, capture, open[*at]);
         let Some(best) = candidates.iter().min_by_key(|at| differences(at).len()).copied() else {
-            let _ = writeln!(report, "missing    {} {} {entity:?}", expect.severity, expect.rule);
+            let _ = writeln!(report, "missing    {} {} of {}", expect.severity, expect.rule, listed(&entity));
             continue;
         };
         for difference in differences(&best) {
@@ -60,15 +60,21 @@ pub fn holds(asked: &BTreeMap<String, String>, entity: &BTreeMap<String, String>
     asked.iter().all(|(column, value)| entity.get(column) == Some(value))
 }
 
+/// An entity in words.
+fn listed(entity: &BTreeMap<String, String>) -> String {
+    let values: Vec<String> = entity.iter().map(|(column, value)| format!("{column} {value}")).collect();
+    if values.is_empty() { "anything".to_owned() } else { values.join(", ") }
+}
+
 /// A finding and its evidence, for a report.
 pub fn describe(finding: &Finding) -> String {
     let mut text = format!(
-        "           {} {} {}: {}\n           entity {:?}, suspect {} because {}\n",
+        "           {} {} {}: {}\n           of {}, suspect {} because {}\n",
         finding.severity.as_str(),
         finding.confidence.as_str(),
         finding.rule,
         finding.summary,
-        finding.entity,
+        listed(&finding.entity),
         finding.suspect,
         finding.because
     );
