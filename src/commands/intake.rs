@@ -23,8 +23,6 @@ pub(super) struct Gathering<'a> {
     account: &'a mut Account,
     /// Who taped the source, by the configuration.
     tap: Option<&'a ObserverBySource>,
-    /// Emitters met in the source.
-    met: Met,
 }
 
 /// What was read so far.
@@ -32,12 +30,14 @@ pub(super) struct Gathering<'a> {
 pub(super) struct Account {
     emitters: Emitters,
     sources: Vec<SourceIntake>,
+    /// Emitters met in each source.
+    met: Vec<Met>,
     rejects: BTreeMap<RejectReason, RejectCount>,
 }
 
 impl Default for Account {
     fn default() -> Self {
-        Self { emitters: Emitters::embedded(), sources: Vec::new(), rejects: BTreeMap::new() }
+        Self { emitters: Emitters::embedded(), sources: Vec::new(), met: Vec::new(), rejects: BTreeMap::new() }
     }
 }
 
@@ -50,8 +50,9 @@ impl<'a> Gathering<'a> {
         account: &'a mut Account,
     ) -> Self {
         let fits = |tap: &&ObserverBySource| glob::Pattern::new(&tap.source).is_ok_and(|glob| glob.matches(name));
+        account.met.push(Met::default());
         account.sources.push(SourceIntake { name: name.to_string(), ..SourceIntake::default() });
-        Self { normalizer, account, tap: observers.iter().find(fits), met: Met::default() }
+        Self { normalizer, account, tap: observers.iter().find(fits) }
     }
 }
 
@@ -118,7 +119,8 @@ impl Sink for Gathering<'_> {
         if let Some(tap) = self.tap {
             tap.mark(&mut record);
         }
-        self.account.emitters.look(&record, &mut self.met);
+        let Account { emitters, met, .. } = &mut *self.account;
+        met.iter_mut().last().into_iter().for_each(|met| emitters.look(&record, met));
         self.normalizer.record(record);
     }
 
@@ -134,18 +136,12 @@ impl Sink for Gathering<'_> {
             && !source.formats.contains(&format)
         {
             source.formats.push(format);
-            self.account.emitters.recognised(format, &mut self.met);
+            let Account { emitters, met, .. } = &mut *self.account;
+            met.iter_mut().last().into_iter().for_each(|met| emitters.recognised(format, met));
         }
     }
 }
 
-impl Drop for Gathering<'_> {
-    fn drop(&mut self) {
-        if let Some(source) = self.account.sources.last_mut() {
-            source.emitters = self.met.ids().map(str::to_owned).collect();
-        }
-    }
-}
 
 impl Account {
     /// Counts something not understood.
@@ -162,7 +158,10 @@ impl Account {
     }
 
     /// Closes the account.
-    pub(super) fn close(self, facts: usize) -> Intake {
+    pub(super) fn close(mut self, facts: usize) -> Intake {
+        for (source, met) in self.sources.iter_mut().zip(&self.met) {
+            source.emitters = met.ids().map(str::to_owned).collect();
+        }
         let mut rejects: Vec<RejectCount> = self.rejects.into_values().collect();
         rejects.sort_by(|a, b| b.count.cmp(&a.count).then(a.reason.cmp(b.reason)));
         Intake { sources: self.sources, rejects, facts: facts as u64 }

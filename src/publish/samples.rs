@@ -45,12 +45,14 @@ pub(super) fn bad_rollout() -> Report {
                     formats: vec!["exchange-ndjson"],
                     records: 311,
                     rejects: 2,
+                    emitters: vec!["exchange-lines".into()],
                 },
                 SourceIntake {
                     name: "captures/day.har.gz".into(),
                     formats: vec!["gzip", "har"],
                     records: 40,
                     rejects: 0,
+                    emitters: vec!["har".into()],
                 },
             ],
             rejects: vec![RejectCount {

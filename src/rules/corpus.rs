@@ -14,6 +14,9 @@ use super::source::{Place, Section, Source};
 use super::{reach, shape, stack};
 use crate::tables::Facts;
 
+/// How alike (0 to 1) a name must be to one that does not exist to be offered.
+const ALIKE: f64 = 0.85;
+
 /// Rules and views.
 #[derive(Debug, Clone)]
 pub struct Corpus {
@@ -277,8 +280,9 @@ impl Loader {
                     let what = if is_rule { "table, view or rule" } else { "table or view" };
                     let rules = rules.iter().filter(|_| is_rule).cloned();
                     let valid = tables.iter().chain(&views).cloned().chain(rules).chain(self.lendable());
-                    let valid = listed(valid.collect::<BTreeSet<_>>());
-                    let message = format!("no {what} `{read}`; there are {valid}");
+                    let valid: BTreeSet<String> = valid.collect();
+                    let near = near(read, &valid).map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default();
+                    let message = format!("no {what} `{read}`{near}; there are {}", listed(valid));
                     self.problems.push(Problem::at(path, query.place_of(read), message));
                 }
             }
@@ -307,6 +311,13 @@ fn stem(file: &str) -> Result<String, (Place, String)> {
 fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+}
+
+/// The name that is most like another, if it is like it at all.
+fn near<'a>(name: &str, names: &'a BTreeSet<String>) -> Option<&'a str> {
+    let alike = |other: &&String| strsim::jaro_winkler(name, other);
+    let best = names.iter().max_by(|a, b| alike(a).total_cmp(&alike(b)))?;
+    (alike(&best) >= ALIKE).then_some(best)
 }
 
 /// What stands in an order of dependency.

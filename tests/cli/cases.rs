@@ -140,3 +140,30 @@ fn rules_with_mistakes_and_folders_without_cases_are_no_success() {
     assert_eq!(code(&output), 2);
     assert!(stderr(&output).contains("there is no case in "), "{}", stderr(&output));
 }
+
+#[test]
+fn mistakes_in_rules_name_what_would_be_right() {
+    let folder = folder(&[]);
+    let of = |old: &str, new: &str| {
+        write(folder.path(), &[("rules/push/refused.sql", &RULE.replace(old, new))]);
+        let output = program().args(["rules", "check", "."]).current_dir(&folder).output().unwrap();
+        assert_eq!(code(&output), 1, "{new}");
+        stdout(&output)
+    };
+    for (old, new, place, right) in [
+        ("WHERE d.http_status", "WHERE d.http_state", "32:7: ", "Did you mean 'd.http_status'? Valid fields are d.call_id, "),
+        ("FROM deliveries", "FROM deliverys", "31:6: ", "(did you mean `deliveries`?); there are `agent_dialects`, "),
+        (">= 400", ">= $least", "32:24: ", "no param `$least`; the header has no `params`"),
+        ("s.http_status\"]", "s.http_state\"]", "7:4: ", "`push_deliveries` has no column `http_state`; it has "),
+        ("\"url\"]", "\"uri\"]", "6:4: ", "`entity` names `uri`, which the query does not yield; it yields `agent`, `url`"),
+        ("\"warning\"", "\"loud\"", "2:15: ", "unknown severity `loud`, expected one of `info`, `warning`, `critical`"),
+        ("receiver\"", "taker\"", "9:15: ", "expected one of `client-cache`, "),
+        ("## First checks", "## Checks", "18:1: ", "unknown section `Checks`; sections are `What it finds`, "),
+        ("-- title ", "-- titel ", "1:4: ", "unknown field `titel`, expected one of `title`, "),
+    ] {
+        let said = of(old, new);
+        let wanted = format!("./rules/push/refused.sql:{place}");
+        let line = said.lines().find(|line| line.starts_with(&wanted)).unwrap_or_else(|| panic!("{new}: {said}"));
+        assert!(line.contains(right), "{line}");
+    }
+}
