@@ -37,6 +37,22 @@ pub(super) enum Fault {
     Bad(String),
 }
 
+/// Bytes behind a bracket in which its next neighbour is looked for.
+const LOOK_AHEAD: usize = 64;
+
+/// Whether text begins as a list or an object does: a bracket and what may follow it. Many text logs begin their lines with
+/// `[`. None if there are too few bytes to tell.
+pub(super) fn begins(bytes: &[u8]) -> Option<bool> {
+    let next = bytes.iter().skip(1).take(LOOK_AHEAD).find(|b| !matches!(b, b' ' | b'\t' | b'\r'));
+    match (bytes.first()?, next) {
+        (b'{', Some(b'"' | b'}' | b'\n')) => Some(true),
+        (b'[', Some(b'{' | b'[' | b'"' | b']' | b'\n')) => Some(true),
+        (b'{' | b'[', None) if bytes.len() > LOOK_AHEAD => Some(true),
+        (b'{' | b'[', None) => None,
+        _ => Some(false),
+    }
+}
+
 /// Reads exactly one value.
 pub(super) fn parse(bytes: &[u8], max_depth: usize) -> Result<Parsed, Fault> {
     parse_by(bytes, max_depth, |text| serde_json::from_str(text))

@@ -4,11 +4,13 @@
 //! A2A, and never fails: what cannot be read is a reject, and reading goes on behind it.
 //!
 //! ```text
-//!  bytes -> [framing] lines, documents cut into their elements, SSE events, protobuf bodies
+//!  bytes -> [framing] lines, documents cut into their elements, protobuf bodies
 //!               |
-//!           [route]   by shape: exchange | har | home_made | otlp | own_event | document
-//!               |
-//!            Sink     records and rejects
+//!           [lines]   text: pieces joined, SSE events, python_log <-----.
+//!               |                                                       | each looked at anew, up to four
+//!           [route]   by shape: wrapper, what log carriers carry -------'
+//!               |               exchange | har | home_made | otlp | own_event | document | json_log
+//!            Sink     records and rejects, completed by what carriers said (frame)
 //! ```
 
 pub mod exchange;
@@ -26,10 +28,14 @@ pub mod key_map;
 
 mod body;
 mod document;
+mod frame;
 mod framing;
 mod headers;
 mod json;
+mod json_log;
+mod lines;
 mod route;
+mod wrapper;
 
 use std::io::Read;
 use std::sync::Arc;

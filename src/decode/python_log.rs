@@ -31,6 +31,11 @@ pub fn decode(line: &str, at: Option<Instant>, origin: &Origin, sink: &mut dyn S
     true
 }
 
+/// Whether a line is one of a known logger.
+pub fn is_one(line: &str) -> bool {
+    Line::parse(line).is_some()
+}
+
 /// A log line taken apart.
 struct Line<'l> {
     at: Option<Instant>,

@@ -2,13 +2,16 @@
 //!
 //! In: lines. Out: events with their data joined (WHATWG HTML, 9.2.6). Never keeps more than one event.
 
+use crate::decode::frame::Frame;
 use crate::decode::record::Origin;
 
 /// An event with data.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub(in crate::decode) struct Event {
     /// First line of it.
     pub(in crate::decode) origin: Origin,
+    /// What stood around that line.
+    pub(in crate::decode) frame: Frame<'static>,
     /// Its name; empty for none.
     pub(in crate::decode) name: String,
     /// Its `data` lines, joined.
@@ -18,7 +21,7 @@ pub(in crate::decode) struct Event {
 }
 
 /// The event under way.
-#[derive(Default)]
+#[derive(Debug, Default)]
 pub(super) struct Sse {
     current: Option<Event>,
     /// An event was seen, so that a comment line is one.
@@ -26,8 +29,23 @@ pub(super) struct Sse {
 }
 
 impl Sse {
+    /// Whether a line may begin an event.
+    pub(super) fn begins(line: &str) -> bool {
+        line.starts_with("data:") || line.starts_with("event:")
+    }
+
+    /// Nothing is kept, and no comment is waited for.
+    pub(super) fn is_idle(&self) -> bool {
+        self.current.is_none() && !self.in_stream
+    }
+
+    /// Bytes that are kept.
+    pub(super) fn bytes(&self) -> usize {
+        self.current.as_ref().map_or(0, |event| event.data.len())
+    }
+
     /// Takes a line if it is part of an event stream.
-    pub(super) fn takes(&mut self, line: &str, origin: &Origin, max_bytes: usize) -> bool {
+    pub(super) fn takes(&mut self, line: &str, origin: &Origin, frame: &Frame<'_>, max_bytes: usize) -> bool {
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
@@ -42,6 +60,7 @@ impl Sse {
         self.in_stream = true;
         let event = self.current.get_or_insert_with(|| Event {
             origin: origin.clone(),
+            frame: frame.kept(),
             name: String::new(),
             data: String::new(),
             too_large: false,
@@ -76,11 +95,11 @@ mod tests {
         let mut sse = Sse::default();
         let origin = |line| Origin { source: "s".into(), position: Position::Line(line) };
         for (n, line) in ["event: error", "data: {", "data:  \"a\":1}", "id: 7", ": ping"].into_iter().enumerate() {
-            assert!(sse.takes(line, &origin(n as u64 + 1), 100), "{line}");
+            assert!(sse.takes(line, &origin(n as u64 + 1), &Frame::default(), 100), "{line}");
         }
         let event = sse.end().unwrap();
         assert_eq!((event.origin, event.name.as_str(), event.data.as_str()), (origin(1), "error", "{\n \"a\":1}"));
-        assert_eq!(sse.end(), None);
+        assert!(sse.end().is_none());
     }
 
     #[test]
@@ -88,7 +107,7 @@ mod tests {
         let mut sse = Sse::default();
         let origin = Origin { source: "s".into(), position: Position::Line(1) };
         for line in [": x", "id: 1", "INFO:a:b", "database: x", "data", ""] {
-            assert!(!sse.takes(line, &origin, 100), "{line}");
+            assert!(!sse.takes(line, &origin, &Frame::default(), 100), "{line}");
         }
     }
 }
