@@ -169,10 +169,12 @@ pub enum Moment {
 
 /// Options of `coverage`.
 #[derive(Debug, Args)]
-#[command(after_help = "Exit codes: 0 every rule asked for can judge, at least in part; 1 some are blind; 2 nothing was \
+#[command(
+    after_help = "Exit codes: 0 every rule asked for can judge, at least in part; 1 some are blind; 2 nothing was \
     understood.\n\nExamples:\n  \
     a2a-drift coverage day.har traces/\n  \
-    a2a-drift coverage --rule split_brain,unknown_skill --format json gateway.log")]
+    a2a-drift coverage --rule split_brain,unknown_skill --format json gateway.log"
+)]
 pub struct Coverage {
     /// As for `analyze`
     #[arg(value_name = "PATH", required_unless_present = "print_schema")]

@@ -10,7 +10,9 @@ fn program() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_a2a-drift"));
     program.current_dir(env!("CARGO_MANIFEST_DIR"));
     for (name, _) in std::env::vars() {
-        if name.starts_with("A2A_DRIFT_") || name.starts_with("CLICOLOR") || ["NO_COLOR", "RUST_LOG", "COLUMNS"].contains(&&*name)
+        if name.starts_with("A2A_DRIFT_")
+            || name.starts_with("CLICOLOR")
+            || ["NO_COLOR", "RUST_LOG", "COLUMNS"].contains(&&*name)
         {
             program.env_remove(name);
         }

@@ -31,7 +31,10 @@ fn said(command: &str, folder: &Path) -> String {
     let path = std::env::var("PATH").unwrap_or_default();
     let mut shell = Command::new("bash");
     shell.args(["-c", &format!("exec 2>&1; {command}")]).current_dir(folder);
-    shell.env("PATH", format!("{}:{path}", program.parent().unwrap().display())).env_remove("COLUMNS").env("NO_COLOR", "1");
+    shell
+        .env("PATH", format!("{}:{path}", program.parent().unwrap().display()))
+        .env_remove("COLUMNS")
+        .env("NO_COLOR", "1");
     String::from_utf8(shell.output().unwrap().stdout).unwrap()
 }
 

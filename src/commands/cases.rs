@@ -55,7 +55,10 @@ pub(super) fn run(args: &RulesTest, config: &Config, global: &Global) -> anyhow:
     let mut read = below(&cases);
     read.retain(|case| case.as_ref().map_or(true, |case| wanted(&case.rule)));
     if read.is_empty() {
-        bail!("there is no case in {}: a case is RULE/fires_NAME/case.toml or RULE/quiet_NAME/case.toml", cases.display());
+        bail!(
+            "there is no case in {}: a case is RULE/fires_NAME/case.toml or RULE/quiet_NAME/case.toml",
+            cases.display()
+        );
     }
     let progress = Progress::start(!global.quiet && global.verbose == 0);
     let mut stage = Stage::new(&args.dir, corpus, config)?;
@@ -115,7 +118,8 @@ impl<'a> Stage<'a> {
         let beside = case.path.parent().unwrap_or(self.dir);
         let shelf = Shelf::over([beside, &self.dir.join("captures"), &self.dir.join("../captures")]);
         let ready = Ready::of(case, &shelf).map_err(Ending::Unread)?;
-        let verdict = self.judge(&ready.capture.files(), ready.as_of).map_err(|error| Ending::Failed(format!("{error:#}")))?;
+        let verdict =
+            self.judge(&ready.capture.files(), ready.as_of).map_err(|error| Ending::Failed(format!("{error:#}")))?;
         ready.holds(case, &case.text.expect, verdict, Look::All).map_err(Ending::Differs)
     }
 
@@ -190,7 +194,11 @@ impl Report {
             }
             Ending::Differs(why) => {
                 self.differ += 1;
-                let why: String = clean_lines(&why).lines().filter(|line| !line.trim().is_empty()).map(|line| format!("      {line}\n")).collect();
+                let why: String = clean_lines(&why)
+                    .lines()
+                    .filter(|line| !line.trim().is_empty())
+                    .map(|line| format!("      {line}\n"))
+                    .collect();
                 write!(self.text, "{RED}FAIL{RED:#}  {name}\n{why}")
             }
             Ending::Unread(problem) => {

@@ -67,7 +67,8 @@ pub(super) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
 fn cut(facts: &mut Facts, window: Window) {
     let shown = facts.cards.iter().filter(|card| window.holds(card.common.observed_at));
     let bodies: HashSet<String> = shown.map(|card| card.own.body_sha256.clone()).collect();
-    let (mut skills, mut endpoints) = (std::mem::take(&mut facts.card_skills), std::mem::take(&mut facts.card_endpoints));
+    let (mut skills, mut endpoints) =
+        (std::mem::take(&mut facts.card_skills), std::mem::take(&mut facts.card_endpoints));
     skills.retain(|skill| bodies.contains(&skill.own.body_sha256));
     endpoints.retain(|endpoint| bodies.contains(&endpoint.own.body_sha256));
     facts.retain(|common| window.holds(common.observed_at));

@@ -142,7 +142,6 @@ impl Sink for Gathering<'_> {
     }
 }
 
-
 impl Account {
     /// Counts something not understood.
     pub(super) fn reject(&mut self, reject: Reject) {

@@ -74,7 +74,9 @@ impl Emitters {
             let begins = |name: &str| emitter.attributes.iter().any(|beginning| name.starts_with(beginning.as_str()));
             let by_scope = emitter.scopes.iter().any(|beginning| scope.starts_with(beginning.as_str()));
             let named = |attributes: &Attributes| attributes.0.iter().any(|(name, _)| begins(name));
-            let in_body = || body.is_some_and(|body| body.iter().any(|(name, value)| begins(name) || nested(name, value, &begins)));
+            let in_body = || {
+                body.is_some_and(|body| body.iter().any(|(name, value)| begins(name) || nested(name, value, &begins)))
+            };
             if by_scope || attributes.is_some_and(named) || in_body() {
                 met.ids.insert(emitter.id.clone());
             }
@@ -93,7 +95,8 @@ fn nested(name: &str, value: &serde_json::Value, begins: &impl Fn(&str) -> bool)
     let Some(members) = value.as_object() else { return false };
     members.iter().any(|(member, inner)| {
         let dotted = format!("{name}.{member}");
-        begins(&dotted) || inner.as_object().is_some_and(|inner| inner.keys().any(|key| begins(&format!("{dotted}.{key}"))))
+        begins(&dotted)
+            || inner.as_object().is_some_and(|inner| inner.keys().any(|key| begins(&format!("{dotted}.{key}"))))
     })
 }
 

@@ -102,7 +102,13 @@ mod tests {
 
     fn intake(formats: Vec<&'static str>, records: u64) -> Intake {
         Intake {
-            sources: vec![SourceIntake { name: "day.log".into(), formats, records, rejects: 3, ..SourceIntake::default() }],
+            sources: vec![SourceIntake {
+                name: "day.log".into(),
+                formats,
+                records,
+                rejects: 3,
+                ..SourceIntake::default()
+            }],
             rejects: vec![RejectCount {
                 reason: "unknown-text",
                 count: 3,

@@ -327,13 +327,20 @@ impl<'a> FailureOut<'a> {
 struct SourceOut<'a> {
     source: &'a str,
     formats: &'a [&'static str],
+    emitters: &'a [String],
     records: u64,
     rejects: u64,
 }
 
 impl<'a> SourceOut<'a> {
     fn of(source: &'a SourceIntake) -> Self {
-        Self { source: &source.name, formats: &source.formats, records: source.records, rejects: source.rejects }
+        Self {
+            source: &source.name,
+            formats: &source.formats,
+            emitters: &source.emitters,
+            records: source.records,
+            rejects: source.rejects,
+        }
     }
 }
 

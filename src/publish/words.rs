@@ -85,7 +85,8 @@ pub(super) fn window(report: &Report) -> Option<String> {
     let since = report.since.map(|since| format!("since {}", date_time(since)));
     let until = report.until.map(|until| format!("until {}", date_time(until)));
     let bounds: Vec<String> = since.into_iter().chain(until).collect();
-    (!bounds.is_empty()).then(|| format!("seen {}, {} outside of that", bounds.join(" "), count(report.outside, "finding")))
+    (!bounds.is_empty())
+        .then(|| format!("seen {}, {} outside of that", bounds.join(" "), count(report.outside, "finding")))
 }
 
 /// A place that editors and people understand: `day.ndjson:12`, `day.pb at byte 4096`. The folder that all sources are in

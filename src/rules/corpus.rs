@@ -8,14 +8,11 @@ use std::path::{Path, PathBuf};
 
 use super::files::{self, File};
 use super::header::{self, RuleHeader, ViewHeader};
-use super::problem::{Problem, listed};
+use super::problem::{Problem, listed, near};
 use super::query::Query;
 use super::source::{Place, Section, Source};
 use super::{reach, shape, stack};
 use crate::tables::Facts;
-
-/// How alike (0 to 1) a name must be to one that does not exist to be offered.
-const ALIKE: f64 = 0.85;
 
 /// Rules and views.
 #[derive(Debug, Clone)]
@@ -243,12 +240,17 @@ impl Loader {
     /// Adds the built-in views that queries read and the folder does not have, and those that these read.
     fn lend(&mut self) {
         loop {
-            let have: BTreeSet<&str> =
-                self.views.iter().map(|view| view.name.as_str()).chain(self.rules.iter().map(|rule| rule.id.as_str())).collect();
+            let have: BTreeSet<&str> = self
+                .views
+                .iter()
+                .map(|view| view.name.as_str())
+                .chain(self.rules.iter().map(|rule| rule.id.as_str()))
+                .collect();
             let queries = self.views.iter().map(|view| &view.query).chain(self.rules.iter().map(|rule| &rule.query));
             let lacking: BTreeSet<String> =
                 queries.flat_map(|query| &query.reads).filter(|read| !have.contains(read.as_str())).cloned().collect();
-            let lent: Vec<File> = files::embedded_views().filter(|(name, _)| lacking.contains(name)).map(|(_, file)| file).collect();
+            let lent: Vec<File> =
+                files::embedded_views().filter(|(name, _)| lacking.contains(name)).map(|(_, file)| file).collect();
             if lent.is_empty() {
                 return;
             }
@@ -281,7 +283,7 @@ impl Loader {
                     let rules = rules.iter().filter(|_| is_rule).cloned();
                     let valid = tables.iter().chain(&views).cloned().chain(rules).chain(self.lendable());
                     let valid: BTreeSet<String> = valid.collect();
-                    let near = near(read, &valid).map(|name| format!(" (did you mean `{name}`?)")).unwrap_or_default();
+                    let near = near(read, valid.iter().map(String::as_str));
                     let message = format!("no {what} `{read}`{near}; there are {}", listed(valid));
                     self.problems.push(Problem::at(path, query.place_of(read), message));
                 }
@@ -311,13 +313,6 @@ fn stem(file: &str) -> Result<String, (Place, String)> {
 fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
-}
-
-/// The name that is most like another, if it is like it at all.
-fn near<'a>(name: &str, names: &'a BTreeSet<String>) -> Option<&'a str> {
-    let alike = |other: &&String| strsim::jaro_winkler(name, other);
-    let best = names.iter().max_by(|a, b| alike(a).total_cmp(&alike(b)))?;
-    (alike(&best) >= ALIKE).then_some(best)
 }
 
 /// What stands in an order of dependency.

@@ -98,7 +98,9 @@ impl Advice {
     /// In one sentence: the setting of an emitter in use, else the advice that holds for any.
     pub fn sentence(&self, need: &Need, in_use: &[String]) -> Option<String> {
         match self.setting(need, in_use) {
-            Some((emitter, Setting { set, note, .. })) => Some(format!("{}: {set} ({})", emitter.title, note.trim_end_matches('.'))),
+            Some((emitter, Setting { set, note, .. })) => {
+                Some(format!("{}: {set} ({})", emitter.title, note.trim_end_matches('.')))
+            }
             None => self.on(&need.text).map(str::to_owned),
         }
     }
@@ -188,7 +190,9 @@ mod tests {
     #[test]
     fn no_emitter_says_what_it_never_says() {
         let advice = Advice::embedded();
-        for (emitter, need) in advice.emitters().iter().flat_map(|emitter| needs().into_iter().map(move |n| (emitter, n))) {
+        for (emitter, need) in
+            advice.emitters().iter().flat_map(|emitter| needs().into_iter().map(move |n| (emitter, n)))
+        {
             let in_use = [emitter.id.clone()];
             let both = advice.setting(&need, &in_use).is_some() && !advice.never(&need, &in_use).is_empty();
             assert!(!both, "{}: {}", emitter.id, need.text);

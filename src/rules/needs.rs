@@ -103,7 +103,8 @@ impl Need {
         let column = batch.column_by_name(&self.column)?;
         let observer = self.observer.iter().map(|observer| ("observer", observer));
         let when = self.when.iter().map(|(column, value)| (column.as_str(), value));
-        let conditions = observer.chain(when).map(|(column, value)| Some((batch.column_by_name(column)?, value.clone())));
+        let conditions =
+            observer.chain(when).map(|(column, value)| Some((batch.column_by_name(column)?, value.clone())));
         Some((column, conditions.collect::<Option<Vec<_>>>()?))
     }
 }

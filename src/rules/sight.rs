@@ -84,12 +84,7 @@ fn of_need(need: &Need, text: String, has_other: bool, in_use: &[String], advice
     // Where one emitter can be made to say it, it is no matter that another cannot.
     let never = if advice.setting(need, in_use).is_some() { Vec::new() } else { advice.never(need, in_use) };
     let never = never.into_iter().map(|(emitter, never)| format!("{}: {}", emitter.title, never.because));
-    Missing {
-        advice: advice.sentence(need, in_use).unwrap_or_default(),
-        never: never.collect(),
-        need: text,
-        has_other,
-    }
+    Missing { advice: advice.sentence(need, in_use).unwrap_or_default(), never: never.collect(), need: text, has_other }
 }
 
 /// Agents that calls, tasks and cards are about.
@@ -105,7 +100,8 @@ fn agents_fed(need: &Need, batches: &Batches) -> BTreeSet<String> {
     let filled = |field: &Need| -> BTreeSet<String> {
         let own = batches.iter().filter(|(table, _)| *table == field.table);
         if shape::is_of_a_body(&field.table) {
-            let bodies: BTreeSet<String> = own.flat_map(|(_, batch)| values(BODY, batch, field.rows_in(batch))).collect();
+            let bodies: BTreeSet<String> =
+                own.flat_map(|(_, batch)| values(BODY, batch, field.rows_in(batch))).collect();
             return shown_by(&bodies, batches);
         }
         own.flat_map(|(_, batch)| values("agent", batch, field.rows_in(batch))).collect()
@@ -175,7 +171,8 @@ fn gains(rules: &[&Rule], sights: &[Sight], in_use: &[String], advice: &Advice) 
         let best = (0..candidates.len()).rev().max_by_key(|at| worth(&candidates[*at]));
         let Some(best) = best.filter(|at| worth(&candidates[*at]).1 > 0) else { break };
         let Candidate { mut gain, fills } = candidates.remove(best);
-        gain.fills = fills.iter().filter(|need| open.values().any(|missing| missing.contains(*need))).cloned().collect();
+        gain.fills =
+            fills.iter().filter(|need| open.values().any(|missing| missing.contains(*need))).cloned().collect();
         for (rule, missing) in &mut open {
             let before = missing.len();
             missing.retain(|need| !fills.contains(need));
@@ -207,7 +204,9 @@ fn candidates(needs: &BTreeMap<&str, &Need>, in_use: &[String], advice: &Advice)
         in_words.entry(advice.on(need).unwrap_or_default()).or_default().insert(need.to_owned());
     }
     let in_words = in_words.into_iter();
-    candidates.extend(in_words.map(|(note, fills)| Candidate { gain: Gain { note: note.to_owned(), ..Gain::default() }, fills }));
+    candidates.extend(
+        in_words.map(|(note, fills)| Candidate { gain: Gain { note: note.to_owned(), ..Gain::default() }, fills }),
+    );
     candidates
 }
 
@@ -244,10 +243,12 @@ mod tests {
         let mut facts = Facts::default();
         for agent in ["a", "b"] {
             let common = Common { observed_at: Instant(1), agent: agent.to_owned(), ..Common::default() };
-            let own = ExchangeColumns { operation: "SendMessage".into(), outcome: "ok".into(), ..ExchangeColumns::default() };
+            let own =
+                ExchangeColumns { operation: "SendMessage".into(), outcome: "ok".into(), ..ExchangeColumns::default() };
             facts.push_exchange(ExchangeRow { common: common.clone(), own });
             if agent == "a" {
-                let own = TaskEventColumns { task_id: "t".into(), state: "working".into(), ..TaskEventColumns::default() };
+                let own =
+                    TaskEventColumns { task_id: "t".into(), state: "working".into(), ..TaskEventColumns::default() };
                 facts.push_task_event(TaskEventRow { common, own });
             }
         }

@@ -89,7 +89,10 @@ fn cases_that_hold_pass_and_a_rule_without_any_is_named() {
 fn a_case_that_does_not_hold_says_what_differs() {
     let folder = folder(&[
         ("cases/refused/fires_nothing/case.toml", &case("It was refused", 204, EXPECT)),
-        ("cases/refused/fires_otherwise/case.toml", &case("It was refused", 401, &EXPECT.replace("confirmed", "likely"))),
+        (
+            "cases/refused/fires_otherwise/case.toml",
+            &case("It was refused", 401, &EXPECT.replace("confirmed", "likely")),
+        ),
         ("cases/refused/quiet_refusal/case.toml", &case("It was not", 500, "")),
     ]);
     let output = test(&folder, &[]);
@@ -103,14 +106,29 @@ fn mistakes_in_cases_are_told_with_their_places() {
         let folder = folder(&[("cases/refused/fires_refusal/case.toml", text)]);
         let output = test(&folder, &[]);
         assert_eq!(code(&output), 2, "{text}");
-        stdout(&output).lines().next().unwrap().strip_prefix("./cases/refused/fires_refusal/case.toml:").unwrap().to_owned()
+        stdout(&output)
+            .lines()
+            .next()
+            .unwrap()
+            .strip_prefix("./cases/refused/fires_refusal/case.toml:")
+            .unwrap()
+            .to_owned()
     };
     let good = case("It was refused", 401, EXPECT);
-    assert_eq!(of(&good.replace("raw =", "roh =")), "4:1: unknown field `roh`, expected one of `from`, `pick`, `match`, `records`, `raw`, `file`, `at`, `shift`, `apart`, `stretch`, `ids`, `fresh`, `repeat`, `every`, `replace`, `set`, `add`, `remove`");
+    assert_eq!(
+        of(&good.replace("raw =", "roh =")),
+        "4:1: unknown field `roh`, expected one of `from`, `pick`, `match`, `records`, `raw`, `file`, `at`, `shift`, `apart`, `stretch`, `ids`, `fresh`, `repeat`, `every`, `replace`, `set`, `add`, `remove`"
+    );
     assert_eq!(of(&good.replace("\"warning\"", "\"loud\"")), "8:1: severity `loud` is none of info, warning, critical");
     assert_eq!(of(&good.replace("@1:1", "@1:7")), "8:1: `@1:7`: the case has no such line");
-    assert_eq!(of(&good.replace("raw = '''", "pick = [1]\nraw = '''").replace("[1]", "[9]")), "3:1: no line 9: there are 1");
-    assert_eq!(of(&good.replace("\"refused\"", "\"refuse\"")), "1:1: fires_refusal must expect refused, the rule whose folder it is in");
+    assert_eq!(
+        of(&good.replace("raw = '''", "pick = [1]\nraw = '''").replace("[1]", "[9]")),
+        "3:1: no line 9: there are 1"
+    );
+    assert_eq!(
+        of(&good.replace("\"refused\"", "\"refuse\"")),
+        "1:1: fires_refusal must expect refused, the rule whose folder it is in"
+    );
     let other = format!("{good}\n[[expect]]\nrule = \"refusd\"\nseverity = \"info\"\n");
     assert_eq!(of(&other), "15:1: no rule is called \"refusd\"; did you mean refused?");
     assert!(of(&good.replace("why = \"It", "why = It")).starts_with("1:7: "));
@@ -120,7 +138,10 @@ fn mistakes_in_cases_are_told_with_their_places() {
 fn captures_lie_beside_the_case_or_in_a_folder_of_their_own() {
     let folder = folder(&[
         ("captures/day.ndjson", &format!("{}\n{}\n", delivery(204), delivery(401))),
-        ("cases/refused/fires_refusal/case.toml", &format!("why = \"x\"\n[[lines]]\nfrom = \"day.ndjson\"\npick = [2]\n{}", EXPECT.replace("@1:1", "@1:2"))),
+        (
+            "cases/refused/fires_refusal/case.toml",
+            &format!("why = \"x\"\n[[lines]]\nfrom = \"day.ndjson\"\npick = [2]\n{}", EXPECT.replace("@1:1", "@1:2")),
+        ),
         ("cases/refused/quiet_beside/case.toml", "why = \"x\"\n[[lines]]\nfrom = \"own.ndjson\"\npick = [1]\n"),
         ("cases/refused/quiet_beside/own.ndjson", &delivery(204)),
     ]);
@@ -151,11 +172,21 @@ fn mistakes_in_rules_name_what_would_be_right() {
         stdout(&output)
     };
     for (old, new, place, right) in [
-        ("WHERE d.http_status", "WHERE d.http_state", "32:7: ", "Did you mean 'd.http_status'? Valid fields are d.call_id, "),
+        (
+            "WHERE d.http_status",
+            "WHERE d.http_state",
+            "32:7: ",
+            "Did you mean 'd.http_status'? Valid fields are d.call_id, ",
+        ),
         ("FROM deliveries", "FROM deliverys", "31:6: ", "(did you mean `deliveries`?); there are `agent_dialects`, "),
         (">= 400", ">= $least", "32:24: ", "no param `$least`; the header has no `params`"),
         ("s.http_status\"]", "s.http_state\"]", "7:4: ", "`push_deliveries` has no column `http_state`; it has "),
-        ("\"url\"]", "\"uri\"]", "6:4: ", "`entity` names `uri`, which the query does not yield; it yields `agent`, `url`"),
+        (
+            "\"url\"]",
+            "\"uri\"]",
+            "6:4: ",
+            "`entity` names `uri`, which the query does not yield; it yields `agent`, `url`",
+        ),
         ("\"warning\"", "\"loud\"", "2:15: ", "unknown severity `loud`, expected one of `info`, `warning`, `critical`"),
         ("receiver\"", "taker\"", "9:15: ", "expected one of `client-cache`, "),
         ("## First checks", "## Checks", "18:1: ", "unknown section `Checks`; sections are `What it finds`, "),

@@ -34,7 +34,10 @@ fn a_verdict() {
 fn coverage() {
     let rules = "duplicate_submission,split_brain,failed_by_card,stale_card_retry";
     let kong = "tests/captures/synthetic-conventions/kong-a2a.traces.otlp.jsonl";
-    looks!("coverage", &["coverage", "--rule", rules, kong, "tests/captures/a2a-python-1.3.0/headers.traces.otlp.jsonl"]);
+    looks!(
+        "coverage",
+        &["coverage", "--rule", rules, kong, "tests/captures/a2a-python-1.3.0/headers.traces.otlp.jsonl"]
+    );
 }
 
 #[test]

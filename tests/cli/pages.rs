@@ -14,7 +14,8 @@ fn the_completions_of_bash_are_a_script_of_bash() {
     assert!(checked.status.success(), "{}", stderr(&checked));
     // Asked as bash asks: after `a2a-drift cov` and a tabulator.
     let asked = "source /dev/stdin; COMP_WORDS=(a2a-drift cov); COMP_CWORD=1; _a2a__drift a2a-drift cov a2a-drift; echo \"${COMPREPLY[@]}\"";
-    let mut bash = Command::new("bash").args(["-c", asked]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut bash =
+        Command::new("bash").args(["-c", asked]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
     bash.stdin.take().unwrap().write_all(&output.stdout).unwrap();
     assert_eq!(stdout(&bash.wait_with_output().unwrap()), "coverage\n");
 }
@@ -34,7 +35,11 @@ fn is_a_page(text: &str, name: &str) {
         assert!(text.contains(part), "{name}: no {part}");
     }
     let mut groff = Command::new("groff");
-    groff.args(["-man", "-ww", "-Tascii", "-P-cbou"]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    groff
+        .args(["-man", "-ww", "-Tascii", "-P-cbou"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     let Ok(mut groff) = groff.spawn() else { return };
     groff.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
     let shown = groff.wait_with_output().unwrap();

@@ -18,7 +18,11 @@ pub fn render(coverage: &Coverage) -> String {
     for rule in &coverage.rules {
         let mut lacks: Vec<String> = rule.missing.iter().map(|missing| format!("`{}`", code(&missing.need))).collect();
         lacks.extend(rule.unseen.iter().map(|unseen| {
-            format!("{}: {}", text(&unseen.agent), unseen.missing.iter().map(|need| format!("`{}`", code(need))).collect::<Vec<_>>().join(", "))
+            format!(
+                "{}: {}",
+                text(&unseen.agent),
+                unseen.missing.iter().map(|need| format!("`{}`", code(need))).collect::<Vec<_>>().join(", ")
+            )
         }));
         page.push_str(&format!("| `{}` | {} | {} |\n", code(&rule.rule), rule.state.as_str(), lacks.join(", ")));
     }

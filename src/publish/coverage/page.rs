@@ -73,7 +73,12 @@ fn partly(page: &mut Page, coverage: &Coverage) {
         return;
     }
     page.gap();
-    page.item(0, YELLOW, "Partly", &format!("{}: not of every agent, or not by every field", count(rules.len(), "rule")));
+    page.item(
+        0,
+        YELLOW,
+        "Partly",
+        &format!("{}: not of every agent, or not by every field", count(rules.len(), "rule")),
+    );
     let labels = widest(&rules);
     let agents = coverage.agents.len();
     for rule in rules {

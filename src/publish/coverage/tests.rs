@@ -30,8 +30,18 @@ fn sample() -> Coverage {
         agents: names(&["a.example", "b.example"]),
         emitters: names(&["Kong AI A2A Proxy"]),
         rules: vec![
-            sight("duplicate_submission", State::Blind, vec![missing("exchanges.content_hash", false, &["Kong: spans hold no bodies"])], vec![]),
-            sight("split_brain", State::Partly, vec![], vec![Unseen { agent: "b.example".into(), missing: names(&["task_events.state"]) }]),
+            sight(
+                "duplicate_submission",
+                State::Blind,
+                vec![missing("exchanges.content_hash", false, &["Kong: spans hold no bodies"])],
+                vec![],
+            ),
+            sight(
+                "split_brain",
+                State::Partly,
+                vec![],
+                vec![Unseen { agent: "b.example".into(), missing: names(&["task_events.state"]) }],
+            ),
             sight("stale_card_retry", State::Able, vec![], vec![]),
             sight("terminal_reopened", State::Partly, vec![missing("task_events.generation", true, &[])], vec![]),
         ],
@@ -45,7 +55,12 @@ fn sample() -> Coverage {
                 wakes: names(&["duplicate_submission"]),
                 helps: vec![],
             },
-            Gain { note: "Record agent cards with their bodies.".into(), fills: names(&["cards.url"]), helps: names(&["endpoint_suspect"]), ..Gain::default() },
+            Gain {
+                note: "Record agent cards with their bodies.".into(),
+                fills: names(&["cards.url"]),
+                helps: names(&["endpoint_suspect"]),
+                ..Gain::default()
+            },
         ],
     }
 }
@@ -63,7 +78,10 @@ fn the_page_on_80_and_on_160_columns() {
 #[test]
 fn the_page_in_colour_says_the_same() {
     let coloured = page(&sample(), 80, false);
-    assert!(coloured.starts_with("\u{1b}[1m\u{1b}[31mCOVERAGE\u{1b}[0m  1 of 4 rules can judge, 2 in part, 1 is blind\n"), "{coloured:?}");
+    assert!(
+        coloured.starts_with("\u{1b}[1m\u{1b}[31mCOVERAGE\u{1b}[0m  1 of 4 rules can judge, 2 in part, 1 is blind\n"),
+        "{coloured:?}"
+    );
     assert!(!plain(&coloured).contains('\u{1b}'));
 }
 

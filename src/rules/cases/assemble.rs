@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde_json::Value;
 
+use super::Told;
 use super::case::{At, CaseText, Lines};
 use super::edit::{Edit, edit};
 use super::ids::{Fresh, rename};
-use super::times::{Timeline, duration, instant, move_times, times_in};
-use super::Told;
 use super::shelf::Shelf;
+use super::times::{Timeline, duration, instant, move_times, times_in};
 
 /// A line of the case's capture.
 #[derive(Debug, Clone)]

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::ids::Fresh;
 use super::Told;
+use super::ids::Fresh;
 use super::run::place;
 use super::shelf::Shelf;
 use crate::rules::Problem;

@@ -8,10 +8,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use super::{Told, pattern};
 use super::assemble::{Capture, Line};
 use super::edit::body_json;
 use super::stream::Stream;
+use super::{Told, pattern};
 
 impl Capture {
     /// The line that `@group:number` or `@group:number#copy` means.

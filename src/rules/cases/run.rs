@@ -61,7 +61,8 @@ impl Ready {
             None => wrong("lines", 0, bad.message),
         })?;
         let as_of = text.as_of.as_deref().map(|at| Instant::parse_rfc3339(at).ok_or(at)).transpose();
-        let as_of = as_of.map_err(|at| wrong("as_of", 0, format!("as_of: `{at}` is no time: write 2026-11-30T07:00:00Z")))?;
+        let as_of =
+            as_of.map_err(|at| wrong("as_of", 0, format!("as_of: `{at}` is no time: write 2026-11-30T07:00:00Z")))?;
         for (at, expected) in text.expect.iter().enumerate() {
             expect::names(expected, &capture).map_err(|why| wrong("expect", at, why))?;
         }

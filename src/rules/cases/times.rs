@@ -38,11 +38,12 @@ pub struct Stamp {
 /// Moves every time of a text.
 pub fn move_times(text: &str, to: impl Fn(Stamp) -> i64) -> String {
     let Some(times) = TIME.as_ref() else { return text.to_owned() };
-    times.replace_all(text, |found: &Captures<'_>| match read(found) {
-        Some(stamp) => write(found, to(stamp)),
-        None => found[0].to_owned(),
-    })
-    .into_owned()
+    times
+        .replace_all(text, |found: &Captures<'_>| match read(found) {
+            Some(stamp) => write(found, to(stamp)),
+            None => found[0].to_owned(),
+        })
+        .into_owned()
 }
 
 /// Every time of a text, in order.

@@ -31,7 +31,8 @@ pub fn list(corpus: &Corpus, width: Option<usize>) -> String {
             Severity::Warning => YELLOW,
             Severity::Info => Style::new(),
         };
-        let about = format!("{:<categories$}  {:<ids$}  {style}{:<8}{style:#}", rule.category, rule.id, severity.as_str());
+        let about =
+            format!("{:<categories$}  {:<ids$}  {style}{:<8}{style:#}", rule.category, rule.id, severity.as_str());
         match &mut page {
             Some(page) => page.behind(&about, categories + ids + 14, &title),
             None => lines.push_str(&format!("{about}  {title}\n")),
@@ -118,8 +119,9 @@ fn table(page: &mut Page, rows: &mut Vec<Vec<String>>) {
     let widths: Vec<usize> = (0..columns).map(|column| width(column).unwrap_or_default()).collect();
     for row in &rows {
         let cells = row.iter().zip(&widths);
-        let line: String =
-            cells.map(|(cell, width)| format!("{cell}{}  ", " ".repeat(width.saturating_sub(display_width(cell))))).collect();
+        let line: String = cells
+            .map(|(cell, width)| format!("{cell}{}  ", " ".repeat(width.saturating_sub(display_width(cell)))))
+            .collect();
         page.verbatim(2, line.trim_end());
     }
 }
@@ -131,7 +133,9 @@ fn inline(text: &str) -> String {
         return words(text);
     }
     let pieces = pieces.into_iter().enumerate();
-    pieces.map(|(at, piece)| if at.is_multiple_of(2) { words(piece) } else { format!("{CODE}'{piece}'{CODE:#}") }).collect()
+    pieces
+        .map(|(at, piece)| if at.is_multiple_of(2) { words(piece) } else { format!("{CODE}'{piece}'{CODE:#}") })
+        .collect()
 }
 
 /// Text outside of code.
@@ -141,7 +145,13 @@ fn words(text: &str) -> String {
         true => text.to_owned(),
         false => {
             let pieces = bold.into_iter().enumerate();
-            pieces.map(|(at, piece)| if at.is_multiple_of(2) { piece.to_owned() } else { format!("{BOLD}{piece}{BOLD:#}") }).collect()
+            pieces
+                .map(
+                    |(at, piece)| {
+                        if at.is_multiple_of(2) { piece.to_owned() } else { format!("{BOLD}{piece}{BOLD:#}") }
+                    },
+                )
+                .collect()
         }
     };
     let mut shown = String::with_capacity(text.len());
