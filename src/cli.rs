@@ -302,7 +302,7 @@ pub struct Query {
 /// Form of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RowsFormat {
-    /// Aligned columns
+    /// Aligned columns; on a terminal that is too narrow for them, each row by itself
     Table,
     /// One JSON object a line
     Json,

@@ -11,12 +11,13 @@ use arrow::datatypes::DataType;
 use super::analyze::gather;
 use super::progress::Progress;
 use super::setup::engine;
-use super::{Outcome, configure, print};
+use super::{Outcome, configure, print, terminal_width};
 use crate::cli::{Global, Query, RowsFormat};
 use crate::config::Overrides;
 use crate::publish::rows::{self, Form};
 use crate::receive;
 use crate::rules::Engine;
+use crate::tables::Facts;
 
 /// Runs `query`.
 pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
@@ -28,7 +29,7 @@ pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
     }
     let sql = args.sql.unwrap_or_default();
     let form = match args.format {
-        RowsFormat::Table => Form::Table,
+        RowsFormat::Table => terminal_width().filter(|_| args.output.is_none()).map_or(Form::Table, Form::Fit),
         RowsFormat::Json => Form::Json,
         RowsFormat::Csv => Form::Csv,
         RowsFormat::Parquet => Form::Parquet,
@@ -38,6 +39,9 @@ pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
     }
     let paths = if args.paths.is_empty() { vec![config.serve.data.join("lake")] } else { args.paths };
     let inputs = receive::inputs(&paths)?;
+    // A mistake in the question is told before much is read.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(engine.ask(Facts::default().batches()?, &sql))?;
     let progress = Progress::start(!global.quiet && global.verbose == 0);
     let (facts, account) = gather(&inputs, &config, &progress)?;
     if facts.is_empty() {
@@ -47,7 +51,6 @@ pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
         );
     }
     progress.doing(format!("asking {} facts", facts.len()));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let answer = runtime.block_on(engine.ask(facts.batches()?, &sql))?;
     drop(progress);
     let bytes = rows::render(&answer, form)?;
