@@ -189,7 +189,7 @@ fn mistakes_in_rules_name_what_would_be_right() {
         ),
         ("\"warning\"", "\"loud\"", "2:15: ", "unknown severity `loud`, expected one of `info`, `warning`, `critical`"),
         ("receiver\"", "taker\"", "9:15: ", "expected one of `client-cache`, "),
-        ("## First checks", "## Checks", "18:1: ", "unknown section `Checks`; sections are `What it finds`, "),
+        ("## First checks", "## Checks", "17:1: ", "unknown section `Checks`; sections are `What it finds`, "),
         ("-- title ", "-- titel ", "1:4: ", "unknown field `titel`, expected one of `title`, "),
     ] {
         let said = of(old, new);
