@@ -44,6 +44,8 @@ mod coverage;
 mod looks;
 #[path = "cli/pages.rs"]
 mod pages;
+#[path = "cli/settings.rs"]
+mod settings;
 #[path = "cli/window.rs"]
 mod window;
 
