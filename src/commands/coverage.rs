@@ -12,7 +12,7 @@ use super::window::Window;
 use super::{Outcome, configure, page_width, print, say};
 use crate::cli::{Coverage as Args, CoverageFormat, Global};
 use crate::config::Overrides;
-use crate::findings::coverage::{Coverage, State};
+use crate::findings::coverage::{Coverage, State, Told};
 use crate::findings::{Intake, Report};
 use crate::publish::{coverage as render, diagnosis};
 use crate::receive;
@@ -42,7 +42,7 @@ pub(super) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let called = advice.emitters().iter().filter(|emitter| in_use.contains(&emitter.id));
     let coverage = Coverage {
         yields: yields(&intake, &facts),
-        emitters: called.map(|emitter| emitter.title.clone()).collect(),
+        emitters: called.map(|emitter| Told { id: emitter.id.clone(), title: emitter.title.clone() }).collect(),
         intake,
         agents,
         rules,

@@ -13,12 +13,21 @@ pub struct Coverage {
     pub yields: Vec<Vec<(&'static str, u64)>>,
     /// Agents that facts are about.
     pub agents: Vec<String>,
-    /// Emitters that were told in the sources, as they are called.
-    pub emitters: Vec<String>,
+    /// Emitters that were told in the sources.
+    pub emitters: Vec<Told>,
     /// One entry for each rule that was asked for, in order of rule id.
     pub rules: Vec<Sight>,
     /// What to turn on, the most useful first.
     pub gains: Vec<Gain>,
+}
+
+/// An emitter that was told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// Its name in files and output.
+    pub id: String,
+    /// Its name for people.
+    pub title: String,
 }
 
 /// How well a rule can see.

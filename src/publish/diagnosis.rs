@@ -23,6 +23,12 @@ fn no_facts(intake: &Intake) -> Vec<String> {
     lines.extend(sources(intake));
     lines.extend(rejects(intake));
     lines.push(advice(intake).to_owned());
+    if !intake.emitters().is_empty() {
+        lines.push(
+            "`a2a-drift coverage` with the same paths names the settings of what wrote them that would show more"
+                .to_owned(),
+        );
+    }
     lines
 }
 

@@ -30,7 +30,7 @@ fn sources_say_what_they_were_taken_for_and_what_they_yield() {
 #[test]
 fn a_blind_rule_is_told_the_setting_of_the_emitter_in_use() {
     let (_, coverage) = json(&[KONG, "--rule", "duplicate_submission"]);
-    assert_eq!(coverage["emitters"][0], "Kong AI A2A Proxy");
+    assert_eq!(coverage["emitters"][0]["title"], "Kong AI A2A Proxy");
     let rule = state(&coverage, "duplicate_submission");
     assert_eq!((&rule["state"], &rule["missing"][0]["field"]), (&"blind".into(), &"exchanges.content_hash".into()));
     let turn_on = &coverage["turn_on"][0];

@@ -5,7 +5,7 @@
 
 use serde::Serialize;
 
-use crate::findings::coverage::{Coverage, Gain, Missing, Sight, State, Unseen};
+use crate::findings::coverage::{Coverage, Gain, Missing, Sight, State, Told, Unseen};
 use crate::publish::json::write;
 
 /// Version of the form; raised when a member changes its meaning or goes away.
@@ -31,7 +31,7 @@ pub fn render(coverage: &Coverage) -> Result<String, serde_json::Error> {
             rejects: coverage.intake.rejected(),
         },
         agents: &coverage.agents,
-        emitters: &coverage.emitters,
+        emitters: coverage.emitters.iter().map(|Told { id, title }| EmitterOut { id, title }).collect(),
         sources: sources(coverage),
         rules: coverage.rules.iter().map(RuleOut::of).collect(),
         turn_on: coverage.gains.iter().map(GainOut::of).collect(),
@@ -43,10 +43,16 @@ struct Output<'a> {
     schema_version: u32,
     summary: Summary,
     agents: &'a [String],
-    emitters: &'a [String],
+    emitters: Vec<EmitterOut<'a>>,
     sources: Vec<SourceOut<'a>>,
     rules: Vec<RuleOut<'a>>,
     turn_on: Vec<GainOut<'a>>,
+}
+
+#[derive(Serialize)]
+struct EmitterOut<'a> {
+    id: &'a str,
+    title: &'a str,
 }
 
 #[derive(Serialize)]

@@ -37,7 +37,10 @@ fn basis(coverage: &Coverage) -> String {
     let read = counts(&[(intake.sources.len(), "source"), (coverage.agents.len(), "agent")]);
     let emitters = match coverage.emitters.as_slice() {
         [] => "no emitter told".to_owned(),
-        emitters => format!("written by {}", emitters.join(", ")),
+        emitters => {
+            let titles: Vec<&str> = emitters.iter().map(|emitter| emitter.title.as_str()).collect();
+            format!("written by {}", titles.join(", "))
+        }
     };
     format!("{records} of {read}; {emitters}")
 }

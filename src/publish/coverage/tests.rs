@@ -1,5 +1,5 @@
 use super::*;
-use crate::findings::coverage::{Gain, Missing, Sight, Unseen};
+use crate::findings::coverage::{Gain, Missing, Sight, Told, Unseen};
 use crate::findings::{Intake, SourceIntake};
 
 fn sight(rule: &str, state: State, missing: Vec<Missing>, unseen: Vec<Unseen>) -> Sight {
@@ -28,7 +28,7 @@ fn sample() -> Coverage {
         },
         yields: vec![vec![("exchanges", 40), ("task_events", 12)], vec![]],
         agents: names(&["a.example", "b.example"]),
-        emitters: names(&["Kong AI A2A Proxy"]),
+        emitters: vec![Told { id: "kong".into(), title: "Kong AI A2A Proxy".into() }],
         rules: vec![
             sight(
                 "duplicate_submission",
