@@ -181,9 +181,8 @@ impl Tracker {
 /// Of findings that are gone, the one that another is by a new name: when it becomes known who called, what was found of an
 /// address is found of a client, at the same look and since the same instant.
 fn take_same(gone: &mut Vec<Open>, finding: &Finding) -> Option<Open> {
-    let is_same = |open: &Open| {
-        (&open.rule, &open.agent, open.first_seen) == (&finding.rule, &finding.agent, finding.first_seen)
-    };
+    let is_same =
+        |open: &Open| (&open.rule, &open.agent, open.first_seen) == (&finding.rule, &finding.agent, finding.first_seen);
     let is_of_client = finding.entity.contains_key("client");
     gone.iter().position(|open| is_of_client && is_same(open)).map(|at| gone.remove(at))
 }
