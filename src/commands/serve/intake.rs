@@ -152,13 +152,13 @@ impl Intake {
                 () = sleep_until(self.rhythm.join.into()) => self.join().await,
             }
             if self.rhythm.tidied.is_none_or(|last| last.elapsed() >= TIDY_EVERY.min(self.saving.every())) {
-                self.rhythm.tidied = Some(Stopwatch::now());
-                self.saving.tidy(clock(), &self.service);
+                let is_more = self.saving.tidy(clock(), &self.service);
+                self.rhythm.tidied = (!is_more).then(Stopwatch::now);
             }
         }
         // What is open is in the log, and is read again when the program starts.
         self.saving.is_clear(clock(), &self.service);
-        self.saving.tidy(clock(), &self.service);
+        while self.saving.tidy(clock(), &self.service) {}
         // The judge may ask while it hears the last.
         tokio::select! {
             () = self.telling.finish() => {}
@@ -246,21 +246,25 @@ impl Intake {
         let watch = Stopwatch::now();
         let now = clock();
         self.telling.pass_on();
-        if let Some(arrived) = self.rhythm.stirred.take() {
-            let change = self.normalizer.join();
-            self.tell_change(change, arrived).await;
-        }
+        let arrived = self.rhythm.stirred.take();
+        let mut is_read = false;
         if self.rhythm.settled.elapsed() >= SETTLE_EVERY {
             self.rhythm.settled = watch;
             self.saving.measure(&self.service);
             if self.saving.is_clear(now, &self.service) && self.is_anything_open() {
+                is_read = true;
                 let before = now.0.saturating_sub(i64::try_from(self.settle.as_nanos()).unwrap_or(i64::MAX));
                 let mut settled = self.normalizer.settle(Instant(before));
                 // Nothing was added to them since.
                 settled.facts.commons_mut().for_each(|c| c.received_at = c.received_at.or(Some(Instant(before))));
                 self.saving.save_settled(&settled, now, &self.service);
-                self.tell_change(settled.change, now).await;
+                self.tell_change(settled.change, arrived.unwrap_or(now)).await;
             }
+        }
+        // To settle, all that is open was read anew already.
+        if let (Some(arrived), false) = (arrived, is_read) {
+            let change = self.normalizer.join();
+            self.tell_change(change, arrived).await;
         }
         self.rhythm.join = Stopwatch::now() + JOIN_EVERY.max(watch.elapsed() * (JOIN_SHARE - 1));
     }
