@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use a2a_drift::instant::Instant;
-use a2a_drift::store::{Entry, Piece, Retention, Store, StoreSettings, read_facts};
+use a2a_drift::store::{Damage, Entry, Piece, Retention, Store, StoreSettings, read_facts};
 
 use faulty::{Fault, FaultyDisk, next};
 use script::{FOLDER, Model, fact, ids, open};
@@ -113,8 +113,8 @@ fn log(commits: u64) -> (Files, Vec<(PathBuf, usize)>) {
     (disk.files(), ends)
 }
 
-/// Opens damaged files; the facts are those of the commits that lie before the damage of their segment.
-fn opens_with(files: &Files, expected: impl Fn(u64) -> bool, commits: u64, what: &str) -> usize {
+/// Opens damaged files; the facts are those of the commits that are expected. Tells the damage that is found.
+fn opens_with(files: &Files, expected: impl Fn(u64) -> bool, commits: u64, what: &str) -> Vec<Damage> {
     let disk = FaultyDisk::with(files.clone());
     let (store, recovered) = open(&disk).unwrap_or_else(|error| panic!("{what}: {error:?}"));
     let expected: BTreeSet<String> =
@@ -127,7 +127,7 @@ fn opens_with(files: &Files, expected: impl Fn(u64) -> bool, commits: u64, what:
     drop(store);
     let (_, again) = open(&disk).unwrap();
     assert_eq!((again.damage.len(), ids(&again.facts)), (0, expected), "{what}: it is cut off");
-    recovered.damage.len()
+    recovered.damage
 }
 
 #[test]
@@ -145,7 +145,7 @@ fn a_log_cut_at_any_byte_is_read_up_to_there() {
 }
 
 #[test]
-fn a_flipped_bit_costs_the_rest_of_its_segment_and_nothing_else() {
+fn a_flipped_bit_costs_its_entry_and_nothing_else() {
     const COMMITS: u64 = 12;
     let (files, ends) = log(COMMITS);
     let segments: Vec<(&PathBuf, &Vec<u8>)> = files.iter().filter(|(_, bytes)| !bytes.is_empty()).collect();
@@ -155,14 +155,246 @@ fn a_flipped_bit_costs_the_rest_of_its_segment_and_nothing_else() {
         let at = (next(&mut random) % bytes.len() as u64) as usize;
         let mut damaged = files.clone();
         damaged.get_mut(path).unwrap()[at] ^= 1 << (next(&mut random) % 8);
-        // The header is 24 bytes.
-        let expected = |number: u64| {
-            let (segment, end) = &ends[number as usize];
-            segment != path || (*end <= at && at >= 24)
-        };
-        let count = opens_with(&damaged, expected, COMMITS, &format!("{} at {at}", path.display()));
-        assert_eq!(count, 1);
+        let hit = ends.iter().position(|(segment, end)| segment == path && at < *end);
+        // The header is 24 bytes, and tells nothing that is not known without it.
+        let expected = |number: u64| at < 24 || Some(number as usize) != hit;
+        let damage = opens_with(&damaged, expected, COMMITS, &format!("{} at {at}", path.display()));
+        let is_tail = at >= 24 && hit == Some(COMMITS as usize - 1);
+        assert_eq!(damage.iter().map(|damage| damage.is_tail).collect::<Vec<_>>(), [is_tail], "at {at}");
+        assert!(damage[0].offset <= at as u64 && (at as u64) < damage[0].offset + damage[0].bytes, "{damage:?} at {at}");
     }
+}
+
+#[test]
+fn a_log_that_is_mended_is_the_same_after_a_crash_at_any_operation() {
+    const COMMITS: u64 = 12;
+    let (mut files, ends) = log(COMMITS);
+    // An entry in the middle of a segment, and a header.
+    let path = files.keys().find(|path| ends.iter().filter(|(segment, _)| segment == *path).count() > 2).unwrap().clone();
+    let first = ends.iter().position(|(segment, _)| *segment == path).unwrap();
+    let bytes = files.get_mut(&path).unwrap();
+    bytes[3] ^= 1;
+    bytes[ends[first].1 + 40] ^= 1;
+    let expected: BTreeSet<String> =
+        (0..COMMITS).filter(|number| *number as usize != first + 1).flat_map(|number| ids(&fact(number))).collect();
+    let sound = FaultyDisk::with(files.clone());
+    assert_eq!(open(&sound).unwrap().1.damage.len(), 2);
+    for power in [false, true] {
+        for at in 1..=sound.operations() {
+            let disk = FaultyDisk::with(files.clone());
+            disk.fail(at, Fault::Crash);
+            _ = open(&disk);
+            if power {
+                disk.lose_power();
+            } else {
+                disk.restart();
+            }
+            let (_, recovered) = open(&disk).unwrap();
+            assert_eq!(ids(&recovered.facts), expected, "at {at}, {power}");
+        }
+    }
+}
+
+/// A store with segments of which the last is written to, a piece that is open and one that is done.
+fn written(disk: &FaultyDisk) -> Store {
+    let (mut store, _) = open(disk).unwrap();
+    store.append(&Entry::Piece { id: b"open", bytes: b"content" }, Instant(0)).unwrap();
+    store.append(&Entry::Piece { id: b"done", bytes: b"content" }, Instant(0)).unwrap();
+    for number in 0..12 {
+        store.append(&Entry::Facts(&fact(number)), Instant(0)).unwrap();
+        store.commit(Instant(0)).unwrap();
+    }
+    store.append(&Entry::Done(&[b"done".to_vec()]), Instant(0)).unwrap();
+    store.commit(Instant(0)).unwrap();
+    assert!(store.sizes().log_segments > 2);
+    store
+}
+
+/// A log has the facts of these numbers and the open piece.
+fn has(disk: &FaultyDisk, numbers: impl Iterator<Item = u64>, what: &str) {
+    let (store, recovered) = open(disk).unwrap();
+    let expected: BTreeSet<String> = numbers.flat_map(|number| ids(&fact(number))).collect();
+    assert_eq!(ids(&recovered.facts), expected, "{what}");
+    assert_eq!(ids(&store.load(Instant(0)..Instant(i64::MAX)).unwrap()), expected, "{what}");
+    assert_eq!(recovered.pieces, [Piece { id: b"open".to_vec(), bytes: b"content".to_vec() }], "{what}");
+    assert_eq!(recovered.damage, [], "{what}");
+}
+
+#[test]
+fn a_commit_into_a_folder_that_was_removed_is_refused_and_the_next_brings_back_all_that_was_acknowledged() {
+    let disk = FaultyDisk::default();
+    let mut store = written(&disk);
+    disk.remove_all();
+    store.append(&Entry::Facts(&fact(12)), Instant(0)).unwrap();
+    let error = store.commit(Instant(0)).unwrap_err();
+    assert!(error.is_retryable(), "{error:?}");
+    assert!(error.to_string().contains("removed or replaced"), "{error}");
+    store.append(&Entry::Facts(&fact(13)), Instant(0)).unwrap();
+    store.commit(Instant(0)).unwrap();
+    drop(store);
+    disk.lose_power();
+    has(&disk, (0..12).chain([13]), "after a loss of power");
+}
+
+#[test]
+fn a_folder_is_kept_though_the_disk_fails_while_it_is_written_again() {
+    let operations = {
+        let disk = FaultyDisk::default();
+        let mut store = written(&disk);
+        disk.remove_all();
+        let before = disk.operations();
+        assert!(store.keep().unwrap() && !store.keep().unwrap());
+        disk.operations() - before
+    };
+    for fault in [Fault::Error, Fault::Short, Fault::Full] {
+        for at in 1..=operations {
+            let disk = FaultyDisk::default();
+            let mut store = written(&disk);
+            disk.remove_all();
+            disk.fail(at, fault);
+            let mut tries = 0;
+            while store.keep().is_err() {
+                tries += 1;
+                assert!(tries < 60, "{fault:?} at {at}");
+            }
+            drop(store);
+            disk.lose_power();
+            has(&disk, 0..12, &format!("{fault:?} at {at}"));
+        }
+    }
+}
+
+#[test]
+fn of_two_processes_that_came_to_have_one_folder_the_one_whose_folder_was_removed_writes_no_more() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("data");
+    let commit = |store: &mut Store, number: u64| {
+        store.append(&Entry::Facts(&fact(number)), Instant(0)).unwrap();
+        store.commit(Instant(0))
+    };
+    let (mut first, _) = Store::open(&folder, script::settings()).unwrap();
+    commit(&mut first, 0).unwrap();
+    std::fs::remove_dir_all(&folder).unwrap();
+    let (mut second, recovered) = Store::open(&folder, script::settings()).unwrap();
+    assert!(recovered.facts.is_empty());
+    commit(&mut second, 1).unwrap();
+    assert!(commit(&mut first, 2).unwrap_err().is_retryable());
+    let error = commit(&mut first, 2).unwrap_err();
+    assert!(error.to_string().contains("another process"), "{error}");
+    assert!(first.close(Instant(i64::MAX), Instant(0)).is_err() && first.retain(Instant(0)).is_err());
+    drop(second);
+    // What the other wrote is neither replaced nor mixed with.
+    let error = commit(&mut first, 2).unwrap_err();
+    assert!(error.to_string().contains("another process wrote this"), "{error}");
+    drop(first);
+    let (_, recovered) = Store::open(&folder, script::settings()).unwrap();
+    assert_eq!(ids(&recovered.facts), ids(&fact(1)));
+}
+
+#[test]
+fn a_folder_that_was_removed_or_moved_away_is_there_again_with_the_facts_of_the_log() {
+    for is_moved in [false, true] {
+        let dir = tempfile::tempdir().unwrap();
+        let folder = dir.path().join("data");
+        let (mut store, _) = Store::open(&folder, script::settings()).unwrap();
+        for number in 0..8 {
+            store.append(&Entry::Facts(&fact(number)), Instant(0)).unwrap();
+            store.commit(Instant(0)).unwrap();
+        }
+        if is_moved {
+            std::fs::rename(&folder, dir.path().join("away")).unwrap();
+        } else {
+            std::fs::remove_dir_all(&folder).unwrap();
+        }
+        assert!(store.keep().unwrap());
+        store.append(&Entry::Facts(&fact(8)), Instant(0)).unwrap();
+        store.commit(Instant(0)).unwrap();
+        assert!(Store::open(&folder, script::settings()).is_err(), "it has the lock");
+        drop(store);
+        let (_, recovered) = Store::open(&folder, script::settings()).unwrap();
+        assert_eq!(ids(&recovered.facts), (0..9).flat_map(|number| ids(&fact(number))).collect());
+    }
+}
+
+#[test]
+fn what_does_not_belong_into_the_folder_is_passed_over() {
+    let dir = tempfile::tempdir().unwrap();
+    let open = || Store::open(dir.path(), script::settings()).unwrap();
+    let (mut store, _) = open();
+    for number in 0..8 {
+        store.append(&Entry::Facts(&fact(number)), Instant(0)).unwrap();
+        store.commit(Instant(0)).unwrap();
+        if number == 3 {
+            store.close(Instant(i64::MAX), Instant(0)).unwrap();
+        }
+    }
+    let files = store.sizes().lake_files;
+    drop(store);
+
+    let hour = walkdir::WalkDir::new(dir.path().join("lake")).min_depth(3).max_depth(3);
+    let hour = hour.into_iter().next().unwrap().unwrap().into_path();
+    let date = hour.parent().unwrap();
+    let folders = [hour.join("part-000000000096.parquet"), date.join("hour=7"), date.join("notes")];
+    folders.iter().for_each(|folder| std::fs::create_dir(folder).unwrap());
+    std::fs::create_dir(dir.path().join("wal/2.log")).unwrap();
+    std::fs::create_dir(dir.path().join("wal/000000000300.log")).unwrap();
+    let lake = dir.path().join("lake");
+    let strays = [lake.join("README"), lake.join(".DS_Store"), date.join("_SUCCESS"), hour.join("_SUCCESS")];
+    let of_parquet = [hour.join("part-7.parquet"), hour.join("other.parquet")];
+    let of_log = [dir.path().join("wal/7.log"), dir.path().join("wal/notes.log")];
+    for stray in strays.iter().chain(&of_parquet).chain(&of_log) {
+        std::fs::write(stray, b"a stray file").unwrap();
+    }
+    std::os::unix::fs::symlink("nowhere", lake.join("link")).unwrap();
+
+    let (mut store, recovered) = open();
+    assert_eq!(recovered.damage, []);
+    assert_eq!(store.sizes().lake_files, files);
+    assert_eq!(store.load(Instant(0)..Instant(i64::MAX)).unwrap().len(), 8);
+    store.append(&Entry::Facts(&fact(8)), Instant(0)).unwrap();
+    store.commit(Instant(0)).unwrap();
+    store.close(Instant(i64::MAX), Instant(0)).unwrap();
+    drop(store);
+    let (store, _) = open();
+    assert_eq!(store.load(Instant(0)..Instant(i64::MAX)).unwrap().len(), 9);
+    assert!(strays.iter().chain(&of_parquet).chain(&of_log).chain(&folders).all(|stray| stray.exists()));
+}
+
+#[test]
+fn files_of_the_lake_that_are_broken_or_no_facts_are_passed_over() {
+    let (disk, store) = with_lake(script::settings());
+    drop(store);
+    let sound = disk.files();
+    let everything = Instant(0)..Instant(i64::MAX);
+    let lake = || sound.keys().filter(|path| path.extension().is_some_and(|extension| extension == "parquet"));
+    let in_log = open(&disk).unwrap().0.load(everything.clone()).unwrap().len();
+    for path in lake() {
+        let of_file = read_facts(sound[path].clone()).unwrap().len();
+        let cut = sound[path][..sound[path].len() / 2].to_vec();
+        for bytes in [Vec::new(), b"rubbish".to_vec(), b"PAR1rubbishPAR1".to_vec(), cut, foreign()] {
+            let mut files = sound.clone();
+            files.insert(path.clone(), bytes);
+            let disk = FaultyDisk::with(files);
+            let (mut store, _) = open(&disk).unwrap();
+            assert_eq!(store.load(everything.clone()).unwrap().len(), in_log - of_file);
+            assert!(store.load_tables(&["task_events"], everything.clone()).is_ok());
+            assert!(store.load_tasks(["task-1".to_owned()].into(), everything.clone()).is_ok());
+            assert!(store.tasks_before(Instant(i64::MAX)).is_ok());
+            store.append(&Entry::Facts(&fact(1)), Instant(200)).unwrap();
+            store.commit(Instant(200)).unwrap();
+            store.close(Instant(300), Instant(300)).unwrap();
+        }
+    }
+}
+
+/// A sound Parquet file of something else.
+fn foreign() -> Vec<u8> {
+    use datafusion::parquet::arrow::ArrowWriter;
+    let column: arrow::array::ArrayRef = Arc::new(arrow::array::Int64Array::from(vec![1, 2]));
+    let batch = arrow::array::RecordBatch::try_from_iter([("n", column)]).unwrap();
+    let mut writer = ArrowWriter::try_new(Vec::new(), batch.schema(), None).unwrap();
+    writer.write(&batch).unwrap();
+    writer.into_inner().unwrap()
 }
 
 #[test]

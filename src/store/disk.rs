@@ -3,10 +3,9 @@
 //! In: paths and bytes. Out: what the operating system says. Every operation of the store on files goes through [`Disk`], so
 //! that tests can fail, cut short or forget any of them. Knows no format.
 
-use std::any::Any;
 use std::fmt::Debug;
-use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io::{self, Write};
+use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
+use std::io::{self, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 
 /// An entry of a folder.
@@ -16,10 +15,20 @@ pub struct Listed {
     pub name: String,
     /// Size in bytes; 0 for a folder.
     pub bytes: u64,
+    /// Whether it is a file, and not a folder or something stranger; a link is what it leads to.
+    pub is_file: bool,
+}
+
+/// Something that was opened under a name.
+pub trait Named: Send + Debug {
+    /// Whether it is still what is under that name: an open file lives on when its name is gone, or is another file's.
+    fn is_at(&self, path: &Path) -> io::Result<bool>;
 }
 
 /// A file open for appending.
-pub trait DiskFile: Write + Send + Debug {
+pub trait DiskFile: Named + Write {
+    /// All that is in it, whatever became of its name.
+    fn content(&mut self) -> io::Result<Vec<u8>>;
     /// Returns when all that was written is durable.
     fn sync(&mut self) -> io::Result<()>;
     /// Cuts the file; what is written next follows there.
@@ -45,14 +54,43 @@ pub trait Disk: Send + Sync + Debug {
     /// Returns when the names in a folder are durable.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
     /// Takes a lock that ends with the value or the process; [`io::ErrorKind::WouldBlock`] when another process has it.
-    fn lock(&self, path: &Path) -> io::Result<Box<dyn Any + Send>>;
+    fn lock(&self, path: &Path) -> io::Result<Box<dyn Named>>;
 }
 
 /// The disk of this machine.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LocalDisk;
 
+impl Named for File {
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        match fs::metadata(path) {
+            Ok(there) => Ok(is_same(&self.metadata()?, &there)),
+            Err(error) if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+#[cfg(unix)]
+fn is_same(one: &Metadata, other: &Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    (one.dev(), one.ino()) == (other.dev(), other.ino())
+}
+
+/// Other systems keep the names of open files.
+#[cfg(not(unix))]
+fn is_same(_: &Metadata, _: &Metadata) -> bool {
+    true
+}
+
 impl DiskFile for File {
+    fn content(&mut self) -> io::Result<Vec<u8>> {
+        let mut bytes = Vec::new();
+        self.rewind()?;
+        self.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
     fn sync(&mut self) -> io::Result<()> {
         self.sync_data()
     }
@@ -86,9 +124,14 @@ impl Disk for LocalDisk {
         let mut listed = Vec::new();
         for entry in entries {
             let entry = entry?;
-            let data = entry.metadata()?;
+            let data = match fs::metadata(entry.path()) {
+                // It went meanwhile, or is a link to nowhere.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                data => data?,
+            };
             let bytes = if data.is_file() { data.len() } else { 0 };
-            listed.push(Listed { name: entry.file_name().to_string_lossy().into_owned(), bytes });
+            let name = entry.file_name().to_string_lossy().into_owned();
+            listed.push(Listed { name, bytes, is_file: data.is_file() });
         }
         Ok(listed)
     }
@@ -98,11 +141,11 @@ impl Disk for LocalDisk {
     }
 
     fn create(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
-        Ok(Box::new(OpenOptions::new().append(true).create_new(true).open(path)?))
+        Ok(Box::new(OpenOptions::new().read(true).append(true).create_new(true).open(path)?))
     }
 
     fn append(&self, path: &Path) -> io::Result<Box<dyn DiskFile>> {
-        Ok(Box::new(OpenOptions::new().append(true).open(path)?))
+        Ok(Box::new(OpenOptions::new().read(true).append(true).open(path)?))
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -118,7 +161,7 @@ impl Disk for LocalDisk {
         if cfg!(windows) { Ok(()) } else { File::open(folder)?.sync_all() }
     }
 
-    fn lock(&self, path: &Path) -> io::Result<Box<dyn Any + Send>> {
+    fn lock(&self, path: &Path) -> io::Result<Box<dyn Named>> {
         let file = OpenOptions::new().write(true).create(true).truncate(false).open(path)?;
         match file.try_lock() {
             Ok(()) => Ok(Box::new(file)),
@@ -185,7 +228,24 @@ mod tests {
         file.sync().unwrap();
         assert_eq!(LocalDisk.read(&path).unwrap(), b"1267");
         assert!(LocalDisk.create(&path).is_err());
-        assert_eq!(LocalDisk.list(&folder).unwrap(), [Listed { name: "file".to_owned(), bytes: 4 }]);
+        assert_eq!(LocalDisk.list(&folder).unwrap(), [Listed { name: "file".to_owned(), bytes: 4, is_file: true }]);
         assert_eq!(LocalDisk.list(&dir.path().join("none")).unwrap(), []);
+    }
+
+    #[test]
+    fn an_open_file_is_not_at_its_name_when_that_is_gone_or_leads_to_another_and_can_be_read_all_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("file");
+        let mut file = LocalDisk.create(&path).unwrap();
+        file.write_all(b"12345").unwrap();
+        assert!(file.is_at(&path).unwrap());
+        fs::remove_file(&path).unwrap();
+        assert!(!file.is_at(&path).unwrap());
+        fs::write(&path, b"12345").unwrap();
+        assert!(!file.is_at(&path).unwrap());
+        assert!(!file.is_at(&path.join("below")).unwrap());
+        assert_eq!(file.content().unwrap(), b"12345");
+        file.write_all(b"6").unwrap();
+        assert_eq!(file.content().unwrap(), b"123456");
     }
 }

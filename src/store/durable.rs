@@ -126,7 +126,29 @@ impl Store {
     /// When the disk refuses. Then none of it counts as stored and all of it is forgotten: who sent it must be asked to send
     /// it again. The next commit may succeed.
     pub fn commit(&mut self, now: Instant) -> Result<(), StoreError> {
+        if self.log.is_lost()
+            && let Err(error) = self.keep()
+        {
+            self.log.discard();
+            return Err(error);
+        }
         self.log.commit(now)
+    }
+
+    /// Looks whether the folder is still the one that was opened. Where it was removed or replaced, takes it again and writes
+    /// what the log holds into it; what lay in the lake is gone. Returns whether it had to.
+    ///
+    /// # Errors
+    /// When another process has it, or the disk refuses. Nothing can be stored then; the next call tries again.
+    pub fn keep(&mut self) -> Result<bool, StoreError> {
+        if self.log.is_there()? {
+            return Ok(false);
+        }
+        self.log.take_again()?;
+        let lake = self.lake.open_again(self.log.segments().map(|segment| segment.number))?;
+        self.log.write_again()?;
+        self.lake = lake;
+        Ok(true)
     }
 
     /// Forgets what was appended since the last commit.
@@ -148,6 +170,7 @@ impl Store {
     /// # Errors
     /// As [`Store::close`].
     pub fn close_some(&mut self, until: Instant, now: Instant, most: usize) -> Result<Closed, StoreError> {
+        self.keep()?;
         let mut closed = Closed::default();
         // Pieces that move on may fill segments of their own: those are for the next call.
         let last = self.log.segments().map(|segment| segment.number).max();
@@ -156,7 +179,7 @@ impl Store {
         {
             let content = self.log.read(&segment)?;
             closed.rows += self.lake.write(segment.number, &content.batches)?;
-            if let Some(damage) = content.damage {
+            for damage in content.damage {
                 self.log.set_aside(&damage)?;
                 closed.damage.push(damage);
             }
@@ -173,6 +196,7 @@ impl Store {
     /// # Errors
     /// When the disk refuses.
     pub fn retain(&mut self, now: Instant) -> Result<Dropped, StoreError> {
+        self.keep()?;
         let mut dropped = Dropped::default();
         loop {
             let Some(oldest) = self.lake.hours().find(|hour| !hour.is_timeless()) else { break };
@@ -194,7 +218,7 @@ impl Store {
     /// resolved.
     ///
     /// # Errors
-    /// When the disk refuses or a file is not what was written.
+    /// When the disk refuses, or a newer program wrote a file. Files of the lake that are broken or no facts are passed over.
     pub fn load(&self, range: Range<Instant>) -> Result<Facts, StoreError> {
         self.gather(&range, |_| true, |_| true, |_, bytes| parquet::read_facts(bytes))
     }
@@ -228,8 +252,7 @@ impl Store {
         let mut tasks = HashSet::new();
         let hours = |hour: Hour| !hour.is_timeless() && hour <= Hour::of(until);
         self.lake.select(hours, names_tasks, |_, path, bytes| {
-            let named = parquet::task_ids(bytes);
-            let named = named.map_err(|source| StoreError::Unreadable { path: path.to_owned(), source })?;
+            let named = self.lake.readable(path, parquet::task_ids(bytes))?.unwrap_or_default();
             for task in named.iter().flatten().flatten().filter(|task| !task.is_empty()) {
                 if !tasks.contains(task) {
                     tasks.insert(task.to_owned());
@@ -264,7 +287,9 @@ impl Store {
         };
         let hours = |hour: Hour| hour.is_timeless() || (Hour::of(range.start) <= hour && hour <= Hour::of(range.end));
         self.lake.select(hours, &tables, |table, path, bytes| {
-            add(read(table, bytes).map_err(|source| StoreError::Unreadable { path: path.to_owned(), source })?);
+            if let Some(more) = self.lake.readable(path, read(table, bytes))? {
+                add(more);
+            }
             Ok(())
         })?;
         for segment in self.log.segments().filter(|segment| segments(segment)) {

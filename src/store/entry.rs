@@ -4,6 +4,7 @@
 //! of their tables.
 
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
@@ -22,6 +23,15 @@ const DONE: u8 = 3;
 
 /// How hard payloads are compressed: the log is read once, if at all.
 const LEVEL: i32 = 1;
+
+/// What a payload has after the length of what it holds: the beginning of compressed bytes.
+pub(super) const MARK: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+
+/// Where in a payload that is.
+pub(super) const MARK_AT: usize = 4;
+
+/// Kinds of entries.
+pub(super) const KINDS: RangeInclusive<u8> = FACTS..=DONE;
 
 /// Something to keep.
 #[derive(Debug, Clone, Copy)]

@@ -27,6 +27,18 @@ pub enum StoreError {
         /// The system's reason.
         source: io::Error,
     },
+    /// A file that is open is not what lies under its name any more: somebody removed or moved it, or its folder.
+    #[error("{}: was removed or replaced while it was in use", path.display())]
+    Gone {
+        /// Its name.
+        path: PathBuf,
+    },
+    /// The folder was removed or moved, and another process has written into the one in its place.
+    #[error("{}: another process wrote this after the folder was removed or replaced: end one of the two", path.display())]
+    Taken {
+        /// What it wrote.
+        path: PathBuf,
+    },
     /// A commit of more than a frame holds.
     #[error("{bytes} bytes are too many for one entry of the log")]
     TooLarge {
@@ -78,9 +90,10 @@ pub enum ReadError {
 }
 
 impl StoreError {
-    /// Whether the same may succeed later, and with it what a sender sends again: all that is the disk's fault.
+    /// Whether the same may succeed later, and with it what a sender sends again: all that is the disk's fault, or of
+    /// who tidied it up.
     pub fn is_retryable(&self) -> bool {
-        matches!(self, Self::Disk { .. })
+        matches!(self, Self::Disk { .. } | Self::Gone { .. })
     }
 }
 

@@ -1,6 +1,6 @@
 //! The bytes of a log segment: a header, then frames.
 //!
-//! In: payloads, or the bytes of a segment. Out: bytes, or the frames up to the first that is not whole. Knows no facts.
+//! In: payloads, or the bytes of a segment. Out: bytes, or the frames that are whole. Knows no facts.
 //!
 //! ```text
 //! segment = magic (8 bytes), format (u32), number (u64), crc (u32), frame*
@@ -25,7 +25,7 @@ pub(super) fn number(bytes: &[u8]) -> u64 {
 pub(super) const HEADER: usize = 24;
 
 /// Bytes of a frame before its payload.
-const FRAME: usize = 17;
+pub(super) const FRAME: usize = 17;
 
 /// Longest payload.
 pub(super) const MAX_PAYLOAD: usize = 1 << 30;
@@ -83,7 +83,7 @@ pub(super) enum Head {
     Sound,
     /// Of a newer format.
     Newer(u32),
-    /// Not as it should: nothing in it can be trusted.
+    /// Not as it should.
     Broken,
 }
 
@@ -102,6 +102,7 @@ pub(super) fn head(bytes: &[u8], number: u64) -> Head {
 }
 
 /// The frames after the header, up to the first that is not whole.
+#[cfg(test)]
 pub(super) fn frames(segment: &[u8]) -> impl Iterator<Item = Frame<'_>> {
     let mut offset = HEADER;
     std::iter::from_fn(move || {
@@ -111,7 +112,8 @@ pub(super) fn frames(segment: &[u8]) -> impl Iterator<Item = Frame<'_>> {
     })
 }
 
-fn frame(segment: &[u8], offset: usize) -> Option<Frame<'_>> {
+/// The frame that begins somewhere, if it is whole.
+pub(super) fn frame(segment: &[u8], offset: usize) -> Option<Frame<'_>> {
     let (fixed, rest) = segment.get(offset..)?.split_first_chunk::<FRAME>()?;
     let [l0, l1, l2, l3, c0, c1, c2, c3, kind, at @ ..] = *fixed;
     let length = [l0, l1, l2, l3];

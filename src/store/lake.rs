@@ -6,16 +6,17 @@
 use std::collections::{BTreeMap, HashSet};
 use std::io;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use chrono::{DateTime, NaiveDate, Timelike};
 
 use super::disk::{Disk, UNFINISHED, write_whole};
 use super::entry::Batches;
-use super::error::{At, StoreError};
+use super::error::{At, ReadError, StoreError};
 use super::parquet;
 use super::sort::{Row, Sorted};
 use crate::instant::Instant;
+use crate::tables::TableError;
 
 const HOUR_NANOS: i64 = 3_600 * 1_000_000_000;
 const HOUR_SECONDS: i64 = 3_600;
@@ -62,6 +63,21 @@ pub(super) struct Part {
     number: u64,
 }
 
+impl Part {
+    fn name(&self) -> String {
+        format!("part-{:012}.parquet", self.number)
+    }
+
+    fn is_named(&self, name: &str) -> bool {
+        self.number < u64::MAX && self.name() == name
+    }
+}
+
+/// Tells of something that is not of a lake.
+fn stray(path: &Path) {
+    tracing::warn!(path = %path.display(), "this is nothing of the lake, and is passed over");
+}
+
 /// The files that there are.
 #[derive(Debug)]
 pub(super) struct Lake {
@@ -69,18 +85,21 @@ pub(super) struct Lake {
     folder: PathBuf,
     /// With their bytes.
     parts: BTreeMap<Hour, BTreeMap<Part, u64>>,
+    /// Files of which it was told that they cannot be read.
+    unreadable: Mutex<HashSet<PathBuf>>,
 }
 
 impl Lake {
-    /// Looks at what is there, and removes what was never finished.
+    /// Looks at what is there, and removes what was never finished. What is not of a lake is passed over.
     pub(super) fn open(disk: Arc<dyn Disk>, folder: &Path) -> Result<Self, StoreError> {
-        let mut lake = Self { disk, folder: folder.to_owned(), parts: BTreeMap::new() };
-        for table in lake.names(folder)? {
-            let table_folder = folder.join(&table);
-            for date in lake.names(&table_folder)? {
-                for hour in lake.names(&table_folder.join(&date))? {
-                    if let Some(at) = Hour::parse(&date, &hour) {
-                        lake.find(&table, at)?;
+        let unreadable = Mutex::default();
+        let mut lake = Self { disk, folder: folder.to_owned(), parts: BTreeMap::new(), unreadable };
+        for (table, table_folder) in lake.folders(folder)? {
+            for (date, date_folder) in lake.folders(&table_folder)? {
+                for (hour, hour_folder) in lake.folders(&date_folder)? {
+                    match Hour::parse(&date, &hour).filter(|at| at.folder() == format!("{date}/{hour}")) {
+                        Some(at) => lake.find(&table, at, &hour_folder)?,
+                        None => stray(&hour_folder),
                     }
                 }
             }
@@ -88,28 +107,70 @@ impl Lake {
         Ok(lake)
     }
 
-    fn names(&self, folder: &Path) -> Result<Vec<String>, StoreError> {
-        Ok(self.disk.list(folder).at("list", folder)?.into_iter().map(|entry| entry.name).collect())
+    /// Looks again, after somebody removed or replaced the folder.
+    ///
+    /// # Errors
+    /// Also when another process has put files there: those that are neither known nor of one of these segments.
+    pub(super) fn open_again(&self, segments: impl Iterator<Item = u64>) -> Result<Self, StoreError> {
+        let own: HashSet<u64> = segments.collect();
+        let lake = Self::open(Arc::clone(&self.disk), &self.folder)?;
+        for (hour, parts) in &lake.parts {
+            let known = self.parts.get(hour);
+            let is_known = |part: &&Part| known.is_some_and(|known| known.contains_key(part));
+            if let Some(foreign) = parts.keys().find(|part| !is_known(part) && !own.contains(&part.number)) {
+                return Err(StoreError::Taken { path: self.path(*hour, foreign) });
+            }
+        }
+        Ok(lake)
     }
 
-    fn find(&mut self, table: &str, hour: Hour) -> Result<(), StoreError> {
-        let folder = self.folder.join(table).join(hour.folder());
-        for entry in self.disk.list(&folder).at("list", &folder)? {
-            if entry.name.starts_with('.') && entry.name.ends_with(UNFINISHED) {
-                let path = folder.join(&entry.name);
-                self.disk.remove(&path).at("remove", &path)?;
-            }
+    /// The folders in a folder, by name.
+    fn folders(&self, folder: &Path) -> Result<Vec<(String, PathBuf)>, StoreError> {
+        let entries = self.disk.list(folder).at("list", folder)?;
+        entries.iter().filter(|entry| entry.is_file).for_each(|entry| stray(&folder.join(&entry.name)));
+        let folders = entries.into_iter().filter(|entry| !entry.is_file);
+        Ok(folders.map(|entry| (entry.name.clone(), folder.join(entry.name))).collect())
+    }
+
+    fn find(&mut self, table: &str, hour: Hour, folder: &Path) -> Result<(), StoreError> {
+        for entry in self.disk.list(folder).at("list", folder)? {
+            let path = folder.join(&entry.name);
             let number = entry.name.strip_prefix("part-").and_then(|name| name.strip_suffix(".parquet")?.parse().ok());
-            if let Some(number) = number {
-                let part = Part { table: table.to_owned(), number };
+            let part = number.map(|number| Part { table: table.to_owned(), number });
+            if entry.is_file && entry.name.starts_with('.') && entry.name.ends_with(UNFINISHED) {
+                self.disk.remove(&path).at("remove", &path)?;
+            } else if let Some(part) = part.filter(|part| entry.is_file && part.is_named(&entry.name)) {
                 self.parts.entry(hour).or_default().insert(part, entry.bytes);
+            } else {
+                stray(&path);
             }
         }
         Ok(())
     }
 
+    /// What was read of a file; `None` when it is broken or no facts, which is told once.
+    ///
+    /// # Errors
+    /// When a newer program wrote it: then nothing is wrong with it.
+    pub(super) fn readable<T>(&self, path: &Path, read: Result<T, ReadError>) -> Result<Option<T>, StoreError> {
+        match read {
+            Ok(read) => Ok(Some(read)),
+            Err(source @ ReadError::Table(TableError::Newer { .. })) => {
+                Err(StoreError::Unreadable { path: path.to_owned(), source })
+            }
+            Err(error) => {
+                let mut told = self.unreadable.lock().unwrap_or_else(PoisonError::into_inner);
+                if told.insert(path.to_owned()) {
+                    let error = &error as &dyn std::error::Error;
+                    tracing::warn!(path = %path.display(), error, "a file of the lake cannot be read and is passed over");
+                }
+                Ok(None)
+            }
+        }
+    }
+
     fn path(&self, hour: Hour, part: &Part) -> PathBuf {
-        self.folder.join(&part.table).join(hour.folder()).join(format!("part-{:012}.parquet", part.number))
+        self.folder.join(&part.table).join(hour.folder()).join(part.name())
     }
 
     /// One more than the greatest number of a segment that any file came from.
@@ -168,11 +229,9 @@ impl Lake {
         for other in others {
             let path = self.path(hour, other);
             let Some(bytes) = self.read(&path)? else { continue };
-            match parquet::ids(bytes) {
-                Ok(known) => known.iter().flatten().flatten().for_each(|id| _ = new.remove(id)),
-                // It may be mended or removed by hand; what is new must not wait for it.
-                Err(error) => tracing::warn!(path = %path.display(), %error, "unreadable file in the lake"),
-            }
+            // It may be mended or removed by hand; what is new must not wait for it.
+            let known = self.readable(&path, parquet::ids(bytes))?.unwrap_or_default();
+            known.iter().flatten().flatten().for_each(|id| _ = new.remove(id));
         }
         facts.retain(|row| new.contains(row.id));
         Ok(())

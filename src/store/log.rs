@@ -2,16 +2,18 @@
 //!
 //! In: entries, many to a commit. Out: durable bytes, and after a restart the same entries. A commit is one write and one
 //! fsync and lies in one segment. A commit that fails leaves what was durable as it is, ends the segment, and is forgotten:
-//! its entries are not stored, and nobody may acknowledge them.
+//! its entries are not stored, and nobody may acknowledge them. So does one into a file that is nobody's any more: see
+//! `regain`.
 
-use std::any::Any;
+mod regain;
+
 use std::collections::{HashMap, VecDeque};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::disk::{Disk, DiskFile};
+use super::disk::{Disk, DiskFile, Named};
 use super::entry::{Batches, Entry, Kept, Piece};
 use super::error::{At, ReadError, StoreError, unreadable};
 use super::frame::{self, HEADER};
@@ -51,22 +53,24 @@ pub(super) struct Log {
     folder: PathBuf,
     settings: LogSettings,
     /// Written no more, oldest first.
-    sealed: VecDeque<Segment>,
-    active: Option<Active>,
+    sealed: VecDeque<Held>,
+    active: Option<Held>,
     /// Number of the next segment. No number is used twice: files of the lake are named by it.
     next: u64,
     waiting: Waiting,
     /// Pieces that are not done, and the segment that has them.
     pieces: HashMap<Vec<u8>, u64>,
     /// Ends with the log.
-    _lock: Box<dyn Any + Send>,
+    lock: Box<dyn Named>,
+    /// Found by a commit: what is open is not what lies in the folder.
+    is_lost: bool,
 }
 
-/// The segment that is written to.
+/// A segment and its file, which can be read though somebody removes its name.
 #[derive(Debug)]
-struct Active {
-    segment: Segment,
-    file: Box<dyn DiskFile>,
+pub(super) struct Held {
+    pub(super) segment: Segment,
+    pub(super) file: Box<dyn DiskFile>,
 }
 
 /// What a segment holds.
@@ -75,7 +79,7 @@ pub(super) struct Content {
     pub(super) batches: Batches,
     pub(super) pieces: Vec<Piece>,
     /// What of it can no longer be read, though it once could.
-    pub(super) damage: Option<Damage>,
+    pub(super) damage: Vec<Damage>,
 }
 
 impl Log {
@@ -86,11 +90,7 @@ impl Log {
         settings: LogSettings,
     ) -> Result<(Self, Recovered), StoreError> {
         disk.make_folder(folder).at("make the folder", folder)?;
-        let path = folder.join("lock");
-        let lock = disk.lock(&path).map_err(|source| match source.kind() {
-            io::ErrorKind::WouldBlock => StoreError::Locked { path: path.clone() },
-            _ => StoreError::Disk { doing: "lock", path: path.clone(), source },
-        })?;
+        let lock = regain::lock(disk.as_ref(), folder)?;
         let found = recover::recover(disk.as_ref(), folder)?;
         let log = Self {
             disk,
@@ -101,7 +101,8 @@ impl Log {
             next: found.next,
             waiting: Waiting::default(),
             pieces: found.pieces,
-            _lock: lock,
+            lock,
+            is_lost: false,
         };
         Ok((log, found.recovered))
     }
@@ -156,39 +157,45 @@ impl Log {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        if let Some(Active { segment, file }) = &mut self.active {
+        if let Some(Held { segment, file }) = &mut self.active {
             let path = path(&self.folder, segment.number);
             file.write_all(bytes).at("write", &path)?;
-            return file.sync().at("sync", &path);
+            file.sync().at("sync", &path)?;
+            return self.look();
         }
+        self.look()?;
         let number = self.next;
         self.next = number.saturating_add(1);
         let path = path(&self.folder, number);
         let file = self.disk.create(&path).at("create", &path)?;
-        let Active { segment, file } = self.active.insert(Active { segment: Segment::new(number), file });
+        let Held { segment, file } = self.active.insert(Held { segment: Segment::new(number), file });
         file.write_all(&[&frame::header(number), bytes].concat()).at("write", &path)?;
         file.sync().at("sync", &path)?;
         self.disk.sync_folder(&self.folder).at("sync", &self.folder)?;
         segment.bytes = HEADER as u64;
-        Ok(())
+        self.look()
     }
 
     /// Ends a segment of which it is no longer known what the disk has after its durable part.
     fn abandon(&mut self) {
-        let Some(Active { segment, mut file }) = self.active.take() else { return };
-        if segment.bytes == 0 {
-            drop(file);
-            _ = self.disk.remove(&path(&self.folder, segment.number));
+        let Some(Held { segment, mut file }) = self.active.take() else { return };
+        if segment.written.is_none() {
+            let path = path(&self.folder, segment.number);
+            // In a folder that was replaced this may be the name of another's.
+            if matches!(file.is_at(&path), Ok(true)) {
+                drop(file);
+                _ = self.disk.remove(&path);
+            }
             return;
         }
         // If this fails too, a restart finds entries that nobody acknowledged: they are sent again and are the same facts.
         _ = file.truncate(segment.bytes).and_then(|()| file.sync());
-        self.sealed.push_back(segment);
+        self.sealed.push_back(Held { segment, file });
     }
 
     /// Ends the active segment when it is full or old enough.
     fn rotate(&mut self, more: u64, now: Instant) {
-        let Some(Active { segment, .. }) = &self.active else { return };
+        let Some(Held { segment, .. }) = &self.active else { return };
         let is_full = segment.bytes + more > self.settings.segment_bytes;
         let age = segment.written.map_or(0, |(first, _)| now.0.saturating_sub(first.0));
         if is_full || u128::try_from(age).is_ok_and(|age| age >= self.settings.segment_age.as_nanos()) {
@@ -197,17 +204,17 @@ impl Log {
     }
 
     fn seal(&mut self) {
-        self.sealed.extend(self.active.take().map(|active| active.segment));
+        self.sealed.extend(self.active.take());
     }
 
     /// The oldest segment, if it is to go: all before `until`, or one of too many.
     pub(super) fn oldest_before(&mut self, until: Instant, now: Instant) -> Option<Segment> {
         self.rotate(0, now);
-        let is_idle = |active: &Active| active.segment.written.is_some_and(|(_, last)| last < until);
+        let is_idle = |active: &Held| active.segment.written.is_some_and(|(_, last)| last < until);
         if self.active.as_ref().is_some_and(is_idle) {
             self.seal();
         }
-        let oldest = self.sealed.front()?;
+        let oldest = &self.sealed.front()?.segment;
         let is_old = oldest.is_before(until) && !self.waits(oldest, now);
         (is_old || self.bytes() > self.settings.max_bytes).then(|| oldest.clone())
     }
@@ -225,7 +232,7 @@ impl Log {
         let mut bytes = self.disk.read(&path).at("read", &path)?;
         bytes.truncate(usize::try_from(segment.bytes).unwrap_or(usize::MAX));
         let mut content = Content::default();
-        let good = scan(&bytes, segment.number, |kept, _| {
+        let scanned = scan(&bytes, segment.number, |kept, _| {
             match kept {
                 Kept::Facts(batches) => {
                     for (table, batch) in batches {
@@ -238,23 +245,22 @@ impl Log {
             Ok(())
         })
         .map_err(unreadable(&path))?;
-        if good < segment.bytes {
-            let lost = segment.bytes - good;
-            content.damage = Some(Damage { segment: segment.number, offset: good, bytes: lost, is_tail: false });
-        }
+        content.damage.extend(scanned.lost.iter().map(|lost| Damage::of(segment.number, lost)));
         content.pieces.retain(|piece| self.pieces.get(&piece.id) == Some(&segment.number));
         Ok(content)
     }
 
-    /// Keeps aside what of a segment could not be read.
+    /// Keeps aside what of a segment could not be read. The segment stays as it is.
     pub(super) fn set_aside(&self, damage: &Damage) -> Result<(), StoreError> {
-        recover::set_aside(self.disk.as_ref(), &self.folder, damage)
+        let path = path(&self.folder, damage.segment);
+        let bytes = self.disk.read(&path).at("read", &path)?;
+        recover::set_aside(self.disk.as_ref(), &self.folder, &bytes, damage)
     }
 
     /// Removes the oldest segment, durably: none may go before one that is older.
     pub(super) fn remove_oldest(&mut self) -> Result<(), StoreError> {
-        let Some(oldest) = self.sealed.front() else { return Ok(()) };
-        let path = path(&self.folder, oldest.number);
+        let Some(Held { segment, .. }) = self.sealed.front() else { return Ok(()) };
+        let path = path(&self.folder, segment.number);
         match self.disk.remove(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error).at("remove", &path),
             _ => self.disk.sync_folder(&self.folder).at("sync", &self.folder)?,
@@ -265,7 +271,7 @@ impl Log {
 
     /// All segments, oldest first.
     pub(super) fn segments(&self) -> impl Iterator<Item = &Segment> {
-        self.sealed.iter().chain(self.active.as_ref().map(|active| &active.segment))
+        self.sealed.iter().chain(&self.active).map(|held| &held.segment)
     }
 
     /// Says of which segment a batch does not fit.
@@ -286,5 +292,14 @@ impl Log {
 
 /// Where a segment lies.
 pub(super) fn path(folder: &Path, number: u64) -> PathBuf {
-    folder.join(format!("{number:012}.log"))
+    folder.join(name(number))
+}
+
+fn name(number: u64) -> String {
+    format!("{number:012}.log")
+}
+
+/// The number of the segment that a file of this name is, if it is one.
+pub(super) fn number(file: &str) -> Option<u64> {
+    file.strip_suffix(".log")?.parse().ok().filter(|number| *number < u64::MAX && name(*number) == file)
 }

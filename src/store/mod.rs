@@ -14,6 +14,7 @@
 //! - What [`Store::commit`] returned well is on the disk: a crash, now or in any later call, loses none of it.
 //! - Facts are sets: one that is committed twice is one, in the log after a restart and in the lake.
 //! - Segments leave the log oldest first, and only when their facts are in the lake and their open pieces in a newer segment.
+//! - A folder that is removed or replaced is noticed: nothing is acknowledged that lies in no folder.
 //! - A failure changes nothing that was durable; the call can be made again.
 
 mod disk;
@@ -26,10 +27,11 @@ mod log;
 mod parquet;
 mod peek;
 mod recover;
+mod resync;
 mod segment;
 mod sort;
 
-pub use disk::{Disk, DiskFile, Listed, LocalDisk};
+pub use disk::{Disk, DiskFile, Listed, LocalDisk, Named};
 pub use durable::{Closed, Dropped, Retention, Sizes, Store, StoreSettings};
 pub use entry::{Entry, Piece};
 pub use error::{ReadError, StoreError};

@@ -1,18 +1,19 @@
 //! What the log holds after a restart.
 //!
 //! In: the folder of the log. Out: its facts, its pieces that are not done, and an account of what could not be read. Of a
-//! damaged segment the part before the damage is taken and the rest is kept aside; later segments are read all the same.
+//! damaged segment all that is whole is taken and the rest is kept aside.
 //! Running it again, also after it was cut short, finds the same.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 use std::path::Path;
 
 use super::disk::{Disk, write_whole};
 use super::entry::{Kept, Piece};
 use super::error::{At, StoreError, unreadable};
 use super::frame::{self, HEADER};
-use super::log::path;
-use super::segment::{Segment, scan};
+use super::log::{Held, number, path};
+use super::segment::{Scanned, Segment, scan};
 use crate::instant::Instant;
 use crate::tables::{Facts, TableError};
 
@@ -40,14 +41,27 @@ pub struct Damage {
     pub offset: u64,
     /// How much.
     pub bytes: u64,
-    /// Whether it is the end of the last segment: where a crash cuts what was being written, and nobody acknowledged.
+    /// Whether it is the end of the last segment, with nothing whole behind it: there a crash cuts what was being written, and
+    /// nobody acknowledged. Elsewhere something was lost that had been written.
     pub is_tail: bool,
+}
+
+impl Damage {
+    /// The file that it was in, within the folder.
+    pub fn file(&self) -> String {
+        path(Path::new("wal"), self.segment).display().to_string()
+    }
+
+    /// Damage that is no cut end.
+    pub(super) fn of(segment: u64, lost: &Range<usize>) -> Self {
+        Self { segment, offset: lost.start as u64, bytes: lost.len() as u64, is_tail: false }
+    }
 }
 
 /// What was found, for the log and for its user.
 pub(super) struct Found {
     pub(super) recovered: Recovered,
-    pub(super) segments: VecDeque<Segment>,
+    pub(super) segments: VecDeque<Held>,
     pub(super) pieces: HashMap<Vec<u8>, u64>,
     /// One more than the greatest number of a segment.
     pub(super) next: u64,
@@ -70,14 +84,8 @@ impl Pieces {
 
 /// Reads the log.
 pub(super) fn recover(disk: &dyn Disk, folder: &Path) -> Result<Found, StoreError> {
-    let names = disk.list(folder).at("list", folder)?;
-    let number = |name: &str| name.split_once(['.', '-'])?.0.parse::<u64>().ok();
-    let next = names.iter().filter_map(|entry| number(&entry.name)).max().map_or(1, |last| last.saturating_add(1));
-    let mut numbers: Vec<u64> =
-        names.iter().filter_map(|entry| entry.name.strip_suffix(".log")?.parse().ok()).collect();
-    numbers.sort_unstable();
+    let (numbers, next) = numbers(disk, folder)?;
     let last = numbers.last().copied();
-
     let mut recovered = Recovered::default();
     let mut segments = VecDeque::new();
     let mut pieces = Pieces::default();
@@ -85,23 +93,27 @@ pub(super) fn recover(disk: &dyn Disk, folder: &Path) -> Result<Found, StoreErro
         let path = path(folder, number);
         let bytes = disk.read(&path).at("read", &path)?;
         let mut segment = Segment::new(number);
-        segment.bytes =
-            scan(&bytes, number, |kept, at| take(kept, at, &mut segment, &mut recovered.facts, &mut pieces))
-                .map_err(unreadable(&path))?;
+        let scanned = scan(&bytes, number, |kept, at| take(kept, at, &mut segment, &mut recovered.facts, &mut pieces))
+            .map_err(unreadable(&path))?;
+        segment.bytes = scanned.bytes();
         recovered.segments += 1;
         recovered.bytes += segment.bytes;
-        if !is_begun(&bytes, number) && segment.bytes < bytes.len() as u64 {
-            let lost = bytes.len() as u64 - segment.bytes;
-            let damage = Damage { segment: number, offset: segment.bytes, bytes: lost, is_tail: Some(number) == last };
-            set_aside(disk, folder, &damage)?;
-            recovered.damage.push(damage);
+        if !is_begun(&bytes, number) {
+            for lost in &scanned.lost {
+                let is_tail = Some(number) == last && lost.end == bytes.len() && lost.start >= HEADER;
+                let damage = Damage { is_tail, ..Damage::of(number, lost) };
+                set_aside(disk, folder, &bytes, &damage)?;
+                recovered.damage.push(damage);
+            }
+            mend(disk, &path, number, &bytes, &scanned)?;
         }
-        if segment.bytes > HEADER as u64 {
-            // A process that was killed may have left bytes that no disk has yet: what is told here must not go.
-            disk.append(&path).and_then(|mut file| file.sync()).at("sync", &path)?;
-            segments.push_back(segment);
-        } else {
+        if scanned.good.is_empty() {
             disk.remove(&path).at("remove", &path)?;
+        } else {
+            let mut file = disk.append(&path).at("open", &path)?;
+            // A process that was killed may have left bytes that no disk has yet: what is told here must not go.
+            file.sync().at("sync", &path)?;
+            segments.push_back(Held { segment, file });
         }
     }
     disk.sync_folder(folder).at("sync", folder)?;
@@ -111,6 +123,42 @@ pub(super) fn recover(disk: &dyn Disk, folder: &Path) -> Result<Found, StoreErro
     left.sort_by_key(|(_, (order, _, _))| *order);
     recovered.pieces = left.into_iter().map(|(id, (_, _, bytes))| Piece { id, bytes }).collect();
     Ok(Found { recovered, segments, pieces: open, next })
+}
+
+/// The numbers of the segments in a folder, in order, and that of the next. What else lies there is left alone.
+fn numbers(disk: &dyn Disk, folder: &Path) -> Result<(Vec<u64>, u64), StoreError> {
+    let mut numbers = Vec::new();
+    let mut next = 1;
+    for entry in disk.list(folder).at("list", folder)? {
+        // Names of what was kept aside begin as that of its segment.
+        let begins = entry.name.split_once(['.', '-']).map_or("", |(begins, _)| begins);
+        let of_segment = number(&format!("{begins}.log"));
+        next = next.max(of_segment.map_or(0, |number| number.saturating_add(1)));
+        match number(&entry.name) {
+            Some(number) if entry.is_file => numbers.push(number),
+            _ if entry.name.ends_with(".log") => {
+                let path = folder.join(&entry.name);
+                tracing::warn!(path = %path.display(), "this is no file of the log, and is passed over");
+            }
+            _ => {}
+        }
+    }
+    numbers.sort_unstable();
+    Ok((numbers, next))
+}
+
+/// Leaves in a segment what is whole: cuts its end, or writes it anew.
+fn mend(disk: &dyn Disk, path: &Path, number: u64, bytes: &[u8], scanned: &Scanned) -> Result<(), StoreError> {
+    if scanned.lost.is_empty() || scanned.good.is_empty() {
+        return Ok(());
+    }
+    if scanned.good.len() == 1 && scanned.lost.iter().all(|lost| lost.end == bytes.len()) {
+        let mut file = disk.append(path).at("open", path)?;
+        return file.truncate(scanned.bytes()).and_then(|()| file.sync()).at("cut", path);
+    }
+    let good = scanned.good.iter().filter_map(|good| bytes.get(good.clone()));
+    let mended = std::iter::once(frame::header(number).as_slice()).chain(good).collect::<Vec<_>>().concat();
+    write_whole(disk, path, &mended).at("write", path)
 }
 
 /// Whether a crash left no more than the beginning of a header: nothing is lost.
@@ -138,17 +186,12 @@ fn take(
     Ok(())
 }
 
-/// Moves the damaged end of a segment into a file of its own.
-pub(super) fn set_aside(disk: &dyn Disk, folder: &Path, damage: &Damage) -> Result<(), StoreError> {
-    let Damage { segment, offset, .. } = *damage;
-    let path = path(folder, segment);
-    let bytes = disk.read(&path).at("read", &path)?;
-    let end = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..)).unwrap_or_default();
-    if end.is_empty() {
-        return Ok(());
-    }
+/// Copies a damaged part of a segment into a file of its own.
+pub(super) fn set_aside(disk: &dyn Disk, folder: &Path, bytes: &[u8], damage: &Damage) -> Result<(), StoreError> {
+    let Damage { segment, offset, bytes: length, .. } = *damage;
+    let (start, end) = (usize::try_from(offset), usize::try_from(offset.saturating_add(length)));
+    let (Ok(start), Ok(end)) = (start, end) else { return Ok(()) };
+    let part = bytes.get(start..end.min(bytes.len())).unwrap_or_default();
     let aside = folder.join(format!("{segment:012}-{offset}.damaged"));
-    write_whole(disk, &aside, end).at("write", &aside)?;
-    let mut file = disk.append(&path).at("open", &path)?;
-    file.truncate(offset).and_then(|()| file.sync()).at("cut", &path)
+    write_whole(disk, &aside, part).at("write", &aside)
 }

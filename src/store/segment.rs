@@ -1,14 +1,16 @@
 //! A segment of the log: what is known of it without reading it, and how it is read.
 //!
-//! In: entries as they are written, or the bytes of a segment. Out: a summary, and the entries up to the first that is not
-//! whole. Touches no disk.
+//! In: entries as they are written, or the bytes of a segment. Out: a summary, and the entries that are whole, those behind
+//! damage too. Touches no disk.
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::ops::Range;
 
 use super::entry::{self, Entry, Kept};
 use super::error::{ReadError, StoreError};
 use super::frame::{self, HEADER, Head};
+use super::resync::Resync;
 use crate::instant::Instant;
 use crate::tables::{Facts, TableError};
 
@@ -75,7 +77,32 @@ fn hash(task: &str) -> u64 {
     hasher.finish()
 }
 
-/// Hands on the entries of a segment up to the first that is not whole, and tells how many bytes they are.
+/// How the bytes of a segment fall into what can be read and what cannot.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Scanned {
+    /// Frames of entries that were handed on, those side by side as one.
+    pub(super) good: Vec<Range<usize>>,
+    /// What is no header or entry.
+    pub(super) lost: Vec<Range<usize>>,
+}
+
+impl Scanned {
+    /// Bytes of a segment that has the good ones only.
+    pub(super) fn bytes(&self) -> u64 {
+        (HEADER + self.good.iter().map(Range::len).sum::<usize>()) as u64
+    }
+}
+
+/// Adds a range, to the last where it follows on that.
+fn push_range(ranges: &mut Vec<Range<usize>>, range: Range<usize>) {
+    match ranges.last_mut() {
+        Some(last) if last.end == range.start => last.end = range.end,
+        _ => ranges.push(range),
+    }
+}
+
+/// Hands on the entries of a segment, passing over damage. Which pieces are done is not believed behind damage: it may have
+/// held what they became.
 ///
 /// # Errors
 /// When a newer program wrote it: then nothing is wrong with it.
@@ -83,24 +110,38 @@ pub(super) fn scan(
     bytes: &[u8],
     number: u64,
     mut each: impl FnMut(Kept, Instant) -> Result<(), TableError>,
-) -> Result<u64, ReadError> {
+) -> Result<Scanned, ReadError> {
+    let mut scanned = Scanned::default();
+    let mut resync = Resync::new(bytes);
+    let mut at = HEADER.min(bytes.len());
     match frame::head(bytes, number) {
         Head::Sound => {}
-        Head::Broken => return Ok(0),
-        Head::Newer(found) => {
-            return Err(ReadError::NewerLog { found, known: frame::FORMAT });
-        }
+        Head::Broken => push_range(&mut scanned.lost, 0..at),
+        Head::Newer(found) => return Err(ReadError::NewerLog { found, known: frame::FORMAT }),
     }
-    let mut good = HEADER;
-    for frame in frame::frames(bytes) {
-        let Some(kept) = entry::read(frame.kind, frame.payload) else { break };
-        match each(kept, frame.at) {
-            Ok(()) => good = frame.end(),
-            Err(error @ TableError::Newer { .. }) => return Err(error.into()),
-            Err(_) => break,
-        }
+    while at < bytes.len() {
+        let Some(frame) = frame::frame(bytes, at) else {
+            let next = resync.after(at);
+            push_range(&mut scanned.lost, at..next);
+            at = next;
+            continue;
+        };
+        let is_lost = match entry::read(frame.kind, frame.payload) {
+            None => true,
+            Some(Kept::Done(_)) if !scanned.lost.is_empty() => {
+                at = frame.end();
+                continue;
+            }
+            Some(kept) => match each(kept, frame.at) {
+                Ok(()) => false,
+                Err(error @ TableError::Newer { .. }) => return Err(error.into()),
+                Err(_) => true,
+            },
+        };
+        push_range(if is_lost { &mut scanned.lost } else { &mut scanned.good }, at..frame.end());
+        at = frame.end();
     }
-    Ok(good as u64)
+    Ok(scanned)
 }
 
 /// Entries on their way into a segment.
@@ -132,6 +173,7 @@ impl Waiting {
 
 #[cfg(test)]
 mod tests {
+    use super::super::entry::Piece;
     use super::*;
     use crate::tables::TaskEventRow;
 
@@ -152,5 +194,99 @@ mod tests {
         waiting.push(&Entry::Facts(&facts(1_000_000, "t2")), Instant(110)).unwrap();
         assert_eq!((waiting.summary.is_before(Instant(110)), waiting.summary.is_before(Instant(111))), (false, true));
         assert_eq!(["t1", "t2", "t3"].map(|task| waiting.summary.may_know(task)), [true, true, false]);
+    }
+    /// A segment of entries, and where each begins and the last ends.
+    fn segment(entries: &[Entry<'_>]) -> (Vec<u8>, Vec<usize>) {
+        let mut bytes = frame::header(7);
+        let mut begins = vec![bytes.len()];
+        for entry in entries {
+            entry::push(&mut bytes, entry, Instant(1)).unwrap();
+            begins.push(bytes.len());
+        }
+        (bytes, begins)
+    }
+
+    /// Names of the pieces that are told, of what is done in brackets; and what is lost.
+    fn told(bytes: &[u8]) -> (Vec<String>, Vec<Range<usize>>) {
+        let mut told = Vec::new();
+        let text = |id: &[u8]| String::from_utf8(id.to_vec()).unwrap();
+        let scanned = scan(bytes, 7, |kept, _| {
+            match kept {
+                Kept::Piece(Piece { id, .. }) => told.push(text(&id)),
+                Kept::Done(ids) => told.push(format!("[{}]", text(&ids[0]))),
+                Kept::Facts(_) => {}
+            }
+            Ok(())
+        })
+        .unwrap();
+        (told, scanned.lost)
+    }
+
+    #[test]
+    fn damage_of_any_byte_costs_its_entry_and_none_behind_it() {
+        let entries = [b"a", b"b", b"c"].map(|id| Entry::Piece { id, bytes: b"content of some length" });
+        let (sound, begins) = segment(&entries);
+        assert_eq!(told(&sound), (vec!["a".to_owned(), "b".to_owned(), "c".to_owned()], vec![]));
+        for at in 0..sound.len() {
+            for flip in [0x01, 0x80, 0xff] {
+                let mut bytes = sound.clone();
+                bytes[at] ^= flip;
+                let hit = begins.iter().rposition(|begin| *begin <= at);
+                let expected = ["a", "b", "c"].into_iter().enumerate().filter(|(n, _)| Some(*n) != hit);
+                let expected: Vec<String> = expected.map(|(_, id)| id.to_owned()).collect();
+                let lost = hit.map_or(0..HEADER, |hit| begins[hit]..begins[hit + 1]);
+                assert_eq!(told(&bytes), (expected, vec![lost]), "{at} {flip}");
+            }
+        }
+    }
+
+    #[test]
+    fn damage_over_several_entries_in_several_places_costs_these() {
+        let ids: Vec<[u8; 1]> = (b'a'..=b'j').map(|id| [id]).collect();
+        let entries: Vec<Entry<'_>> = ids.iter().map(|id| Entry::Piece { id, bytes: b"some content" }).collect();
+        let (mut bytes, begins) = segment(&entries);
+        // From the middle of b to the middle of d, and the header of g.
+        bytes[begins[1] + 20..begins[3] + 20].fill(0);
+        bytes[begins[6]..begins[6] + 17].fill(0xff);
+        let (told, lost) = told(&bytes);
+        assert_eq!(told.concat(), "aefhij");
+        assert_eq!(lost, [begins[1]..begins[4], begins[6]..begins[7]]);
+    }
+
+    #[test]
+    fn what_is_done_is_not_believed_behind_damage() {
+        let (done, other) = (vec![b"a".to_vec()], vec![b"b".to_vec()]);
+        let (mut bytes, begins) = segment(&[
+            Entry::Piece { id: b"a", bytes: b"" },
+            Entry::Done(&other),
+            Entry::Piece { id: b"became", bytes: b"what it became" },
+            Entry::Done(&done),
+            Entry::Piece { id: b"c", bytes: b"" },
+        ]);
+        assert_eq!(told(&bytes).0, ["a", "[b]", "became", "[a]", "c"]);
+        bytes[begins[2] + 20] ^= 1;
+        assert_eq!(told(&bytes).0, ["a", "[b]", "c"]);
+    }
+
+    #[test]
+    fn an_entry_within_an_entry_is_not_told_where_the_length_of_the_outer_one_is_whole() {
+        let mut inner = Vec::new();
+        // What does not compress stands in the outer one as it is.
+        let mut random = 1_u64;
+        let noise: Vec<u8> = std::iter::repeat_with(|| {
+            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            (random >> 56) as u8
+        })
+        .take(400)
+        .collect();
+        entry::push(&mut inner, &Entry::Piece { id: b"inner", bytes: &noise }, Instant(1)).unwrap();
+        let (mut bytes, begins) =
+            segment(&[Entry::Piece { id: b"outer", bytes: &inner }, Entry::Piece { id: b"next", bytes: b"" }]);
+        assert!(memchr::memmem::find(&bytes, &inner).is_some());
+        bytes[begins[0] + 25] ^= 1;
+        assert_eq!(told(&bytes).0, ["next"]);
+        // Also as the last of a segment.
+        bytes.truncate(begins[1]);
+        assert_eq!(told(&bytes).0, [""; 0]);
     }
 }

@@ -4,13 +4,12 @@
 //! of power, data that was not synced is there in part, with rubbish behind it, or not at all, and names that were not synced
 //! are the old or the new ones, each for itself.
 
-use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use a2a_drift::store::{Disk, DiskFile, Listed};
+use a2a_drift::store::{Disk, DiskFile, Listed, Named};
 
 /// What happens at an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +44,9 @@ struct State {
     operations: u64,
     fault: Option<(u64, Fault)>,
     crashed: bool,
-    locked: bool,
+    /// Who has the lock; counted up by each who takes it.
+    locked: Option<u64>,
+    locks: u64,
     random: u64,
 }
 
@@ -110,6 +111,13 @@ impl FaultyDisk {
         disk
     }
 
+    /// From now on it fails, at an operation counted from here.
+    pub fn fail(&self, at: u64, fault: Fault) {
+        let mut state = self.state();
+        state.fault = Some((state.operations + at, fault));
+        state.random = at;
+    }
+
     /// A disk with files.
     pub fn with(files: impl IntoIterator<Item = (PathBuf, Vec<u8>)>) -> Self {
         let disk = Self::default();
@@ -128,6 +136,15 @@ impl FaultyDisk {
     pub fn files(&self) -> BTreeMap<PathBuf, Vec<u8>> {
         let state = self.state();
         state.names.iter().map(|(path, inode)| (path.clone(), state.inodes[*inode].current.clone())).collect()
+    }
+
+    /// Somebody removes everything; what is open stays open.
+    pub fn remove_all(&self) {
+        let mut state = self.state();
+        state.names.clear();
+        state.durable_names.clear();
+        state.folders.clear();
+        state.locked = None;
     }
 
     /// Operations so far.
@@ -215,7 +232,17 @@ impl Write for Open {
     }
 }
 
+impl Named for Open {
+    fn is_at(&self, path: &Path) -> io::Result<bool> {
+        self.disk.change(|state| Ok(state.names.get(path) == Some(&self.inode)))
+    }
+}
+
 impl DiskFile for Open {
+    fn content(&mut self) -> io::Result<Vec<u8>> {
+        self.disk.change(|state| Ok(state.inodes[self.inode].current.clone()))
+    }
+
     fn sync(&mut self) -> io::Result<()> {
         let mut state = self.disk.state();
         let turn = state.turn(false);
@@ -272,10 +299,10 @@ impl Disk for FaultyDisk {
         self.change(|state| {
             let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
             let files = state.names.iter().filter(|(path, _)| path.parent() == Some(folder));
-            let files = files.map(|(path, inode)| (name(path), state.inodes[*inode].current.len() as u64));
+            let files = files.map(|(path, inode)| (name(path), state.inodes[*inode].current.len() as u64, true));
             let folders = state.folders.iter().filter(|path| path.parent() == Some(folder));
-            let all = files.chain(folders.map(|path| (name(path), 0)));
-            Ok(all.map(|(name, bytes)| Listed { name, bytes }).collect())
+            let all = files.chain(folders.map(|path| (name(path), 0, false)));
+            Ok(all.map(|(name, bytes, is_file)| Listed { name, bytes, is_file }).collect())
         })
     }
 
@@ -334,17 +361,34 @@ impl Disk for FaultyDisk {
         })
     }
 
-    fn lock(&self, _: &Path) -> io::Result<Box<dyn Any + Send>> {
-        struct Lock(FaultyDisk);
-        impl Drop for Lock {
-            fn drop(&mut self) {
-                self.0.state().locked = false;
+    fn lock(&self, _: &Path) -> io::Result<Box<dyn Named>> {
+        let number = self.change(|state| {
+            if state.locked.is_some() {
+                return Err(io::ErrorKind::WouldBlock.into());
             }
-        }
-        self.change(|state| match std::mem::replace(&mut state.locked, true) {
-            true => Err(io::ErrorKind::WouldBlock.into()),
-            false => Ok(()),
+            state.locks += 1;
+            state.locked = Some(state.locks);
+            Ok(state.locks)
         })?;
-        Ok(Box::new(Lock(self.clone())))
+        Ok(Box::new(Lock(self.clone(), number)))
+    }
+}
+
+/// The lock of a folder, until it is dropped or the folder is removed.
+#[derive(Debug)]
+struct Lock(FaultyDisk, u64);
+
+impl Named for Lock {
+    fn is_at(&self, _: &Path) -> io::Result<bool> {
+        self.0.change(|state| Ok(state.locked == Some(self.1)))
+    }
+}
+
+impl Drop for Lock {
+    fn drop(&mut self) {
+        let mut state = self.0.state();
+        if state.locked == Some(self.1) {
+            state.locked = None;
+        }
     }
 }

@@ -138,7 +138,9 @@ async fn serve(config: Config, global: &Global, given: Overrides) -> anyhow::Res
     }
     let admin = bind(config.serve.admin, "metrics, findings and health").await?;
     let stop = CancellationToken::new();
-    let service = Service::start(config, (global.clone(), given), sockets, admin, stop.clone()).await?;
+    let started = Service::start(config, (global.clone(), given), sockets, admin, stop.clone()).await;
+    // Parts that run already end because they are told to, and not by a failure of their own.
+    let service = started.inspect_err(|_| stop.cancel())?;
     say("ready\n");
     let failed = service.failed();
     tokio::select! {

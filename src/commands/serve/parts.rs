@@ -166,7 +166,7 @@ impl Service {
         let limits = api::Limits::default();
         shared.spawn("api", api::serve(admin, api.router(), limits, own_tls.clone(), stop.clone()));
 
-        let stored = Stored::open(&serve, vocabulary(&config)?, clock())?;
+        let stored = Stored::open(&serve, vocabulary(&config)?, shared.exporter.service(), clock())?;
         let (work, queue) = mpsc::channel::<Work>(WAITING_WORK);
         let (news, heard) = mpsc::channel::<News>(WAITING_NEWS);
         let (recalls, recalled) = mpsc::channel::<Recall>(1);

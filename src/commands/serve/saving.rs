@@ -12,7 +12,7 @@ use crate::api::Readiness;
 use crate::instant::Instant;
 use crate::normalize::open::{Piece, PieceId, Settled, Taken};
 use crate::publish::prometheus::Service;
-use crate::store::{Entry, Store, StoreError};
+use crate::store::{Damage, Entry, Store, StoreError};
 use crate::tables::{Common, Facts};
 
 /// The store, and what it has still to take.
@@ -35,6 +35,26 @@ struct Unsaved {
     facts: Facts,
     pieces: Vec<Piece>,
     done: Vec<PieceId>,
+}
+
+/// Why nothing can be stored, without paths: health is for anybody, and paths are not.
+fn reason(error: StoreError) -> String {
+    match error {
+        StoreError::Gone { .. } => "the folder was removed or replaced".to_owned(),
+        StoreError::Locked { .. } | StoreError::Taken { .. } => "another process has the folder".to_owned(),
+        error => anyhow::Error::new(error).root_cause().to_string(),
+    }
+}
+
+/// Tells of a part of the log that could not be read.
+pub(super) fn tell_damage(damage: &Damage, service: &Service) {
+    let (file, byte, bytes) = (damage.file(), damage.offset, damage.bytes);
+    if damage.is_tail {
+        tracing::warn!(file, byte, bytes, "the log ends in the middle of an entry, as after a crash: it is cut there");
+    } else {
+        service.wal_damaged(bytes);
+        tracing::error!(file, byte, bytes, "the log is damaged: what was there is lost, and kept aside as *.damaged");
+    }
 }
 
 fn is_timeless(common: &Common) -> bool {
@@ -60,7 +80,19 @@ impl Saving {
 
     /// Whether nothing waits for the disk, after another try.
     pub(super) fn is_clear(&mut self, now: Instant, service: &Service) -> bool {
-        self.unsaved.is_empty() || self.write(now, service)
+        match self.store.keep() {
+            Ok(is_again) => {
+                if is_again {
+                    service.wal_failed();
+                    let sizes = self.store.sizes();
+                    let (segments, facts) = (sizes.log_segments, sizes.log_facts);
+                    tracing::error!(segments, facts, "the folder was removed or replaced: it is written again, but its lake");
+                }
+                let is_clear = self.unsaved.is_empty() && !self.refuses;
+                is_clear || self.write(now, service)
+            }
+            Err(error) => self.refuse(error, service),
+        }
     }
 
     /// Stores what records gave; whether it is safe.
@@ -97,19 +129,20 @@ impl Saving {
                 self.readiness.ready(INTAKE);
                 true
             }
-            Err(error) => {
-                self.store.discard();
-                service.wal_failed();
-                // Once, however many senders come again meanwhile.
-                if !std::mem::replace(&mut self.refuses, true) {
-                    tracing::error!(error = &error as &dyn std::error::Error, "nothing can be stored");
-                }
-                // The reason alone: health is for anybody, and paths are not.
-                let reason = anyhow::Error::new(error).root_cause().to_string();
-                self.readiness.not_ready(INTAKE, format!("nothing can be stored: {reason}"));
-                false
-            }
+            Err(error) => self.refuse(error, service),
         }
+    }
+
+    /// Notes that nothing can be stored.
+    fn refuse(&mut self, error: StoreError, service: &Service) -> bool {
+        self.store.discard();
+        service.wal_failed();
+        // Once, however many senders come again meanwhile.
+        if !std::mem::replace(&mut self.refuses, true) {
+            tracing::error!(error = &error as &dyn std::error::Error, "nothing can be stored");
+        }
+        self.readiness.not_ready(INTAKE, format!("nothing can be stored: {}", reason(error)));
+        false
     }
 
     /// The facts of some tasks; without those that cannot be read, as the log tells.
@@ -148,6 +181,7 @@ impl Saving {
         }
         self.left = match self.store.close_some(until, now, 1) {
             Ok(closed) if closed.segments > 0 => {
+                closed.damage.iter().for_each(|damage| tell_damage(damage, service));
                 tracing::info!(rows = closed.rows, pieces = closed.pieces, "facts moved into the lake");
                 service.lake_written(now);
                 self.left.saturating_sub(1)

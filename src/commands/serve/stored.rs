@@ -9,10 +9,12 @@ use std::time::Duration;
 use anyhow::Context;
 
 use super::memory::earlier;
+use super::saving::tell_damage;
 use crate::config::ServeSettings;
 use crate::instant::Instant;
 use crate::normalize::NormalizerSettings;
 use crate::normalize::open::{OpenNormalizer, Piece};
+use crate::publish::prometheus::Service;
 use crate::store::{LogSettings, Recovered, Retention, Store, StoreSettings};
 use crate::tables::{CardEndpointRow, CardRow, CardSkillRow, Facts, PolicyChangeRow, SigningKeyRow, Table};
 
@@ -43,8 +45,13 @@ impl Stored {
     ///
     /// # Errors
     /// When it cannot be used, or another process has it.
-    pub(super) fn open(serve: &ServeSettings, words: NormalizerSettings, now: Instant) -> anyhow::Result<Self> {
-        let (store, recovered) = open(serve).with_context(|| format!("cannot use {}", serve.data.display()))?;
+    pub(super) fn open(
+        serve: &ServeSettings,
+        words: NormalizerSettings,
+        service: &Service,
+        now: Instant,
+    ) -> anyhow::Result<Self> {
+        let (store, recovered) = open(serve, service).with_context(|| format!("cannot use {}", serve.data.display()))?;
         let pieces = pieces(recovered.pieces);
         let oldest = earlier(now, serve.retention.memory.saturating_add(MARGIN));
         let mut facts = store.load(oldest..Instant(i64::MAX))?;
@@ -75,7 +82,7 @@ fn open_since(pieces: &[Piece], facts: &Facts, settle: Duration) -> Instant {
     earlier(last, settle.saturating_mul(PATIENCES)).min(first)
 }
 
-fn open(serve: &ServeSettings) -> anyhow::Result<(Store, Recovered)> {
+fn open(serve: &ServeSettings, service: &Service) -> anyhow::Result<(Store, Recovered)> {
     let retention = Retention {
         max_age: Some(serve.retention.disk),
         max_bytes: Some(serve.retention.disk_bytes).filter(|bytes| *bytes > 0),
@@ -88,14 +95,7 @@ fn open(serve: &ServeSettings) -> anyhow::Result<(Store, Recovered)> {
         ..log
     };
     let (store, recovered) = Store::open(&serve.data, StoreSettings { log, retention })?;
-    for damage in recovered.damage.iter().filter(|damage| !damage.is_tail) {
-        tracing::error!(
-            segment = damage.segment,
-            offset = damage.offset,
-            bytes = damage.bytes,
-            "a part of the log is damaged"
-        );
-    }
+    recovered.damage.iter().for_each(|damage| tell_damage(damage, service));
     Ok((store, recovered))
 }
 

@@ -129,6 +129,11 @@ define! {
     WAL_SYNC_SECONDS =
         histogram("a2a_drift_wal_sync_seconds", "Time until a group of entries was on disk.", &[], SHORT);
     WAL_FAILURES = counter("a2a_drift_wal_failures_total", "Writes of the write-ahead log that failed.", &[]);
+    WAL_DAMAGED = counter(
+        "a2a_drift_wal_damaged_bytes_total",
+        "Bytes of the write-ahead log that were written and could not be read again.",
+        &[],
+    );
     LAKE_BYTES = gauge("a2a_drift_lake_bytes", "Size of the Parquet files.", &[]);
     LAKE_FILES = gauge("a2a_drift_lake_files", "Number of Parquet files.", &[]);
     LAKE_LAST_WRITE =

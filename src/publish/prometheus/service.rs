@@ -38,6 +38,7 @@ pub struct Service {
     wal_segments: IntGauge,
     wal_sync_seconds: Histogram,
     wal_failures: IntCounter,
+    wal_damaged: IntCounter,
     lake_bytes: IntGauge,
     lake_files: IntGauge,
     lake_last_write: Gauge,
@@ -82,6 +83,7 @@ impl Service {
             wal_segments: int_gauge(registry, &define::WAL_SEGMENTS)?,
             wal_sync_seconds: histogram(registry, &define::WAL_SYNC_SECONDS)?,
             wal_failures: counter(registry, &define::WAL_FAILURES)?,
+            wal_damaged: counter(registry, &define::WAL_DAMAGED)?,
             lake_bytes: int_gauge(registry, &define::LAKE_BYTES)?,
             lake_files: int_gauge(registry, &define::LAKE_FILES)?,
             lake_last_write: gauge(registry, &define::LAKE_LAST_WRITE)?,
@@ -197,6 +199,11 @@ impl Service {
     /// Counts a write of the write-ahead log that failed.
     pub fn wal_failed(&self) {
         self.wal_failures.inc();
+    }
+
+    /// Counts bytes of the write-ahead log that could not be read again.
+    pub fn wal_damaged(&self, bytes: u64) {
+        self.wal_damaged.inc_by(bytes);
     }
 
     /// Size of the lake.

@@ -1,0 +1,97 @@
+//! A log whose folder was removed, moved away or replaced while it was open.
+//!
+//! In: the open files of the log, and the folder as it is now. Out: the log in its folder again, with all that it holds: an
+//! open file can be read though it has no name any more. What another process has begun there meanwhile is never touched.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::path::Path;
+
+use super::{Held, Log, StoreError, number, path};
+use crate::store::disk::{Disk, Named, write_whole};
+use crate::store::error::At;
+
+/// Name of the file by whose lock one process has the folder.
+const LOCK: &str = "lock";
+
+/// Takes the folder for this process.
+pub(super) fn lock(disk: &dyn Disk, folder: &Path) -> Result<Box<dyn Named>, StoreError> {
+    let path = folder.join(LOCK);
+    disk.lock(&path).map_err(|source| match source.kind() {
+        io::ErrorKind::WouldBlock => StoreError::Locked { path: path.clone() },
+        _ => StoreError::Disk { doing: "lock", path: path.clone(), source },
+    })
+}
+
+impl Log {
+    /// Fails when the folder is no longer this log's, or the segment that is written to no longer a file in it: nothing that
+    /// is written is there after a restart.
+    pub(super) fn look(&mut self) -> Result<(), StoreError> {
+        let of_active = self.active.as_ref().map(|Held { segment, file }| (file, path(&self.folder, segment.number)));
+        if let Some((file, path)) = of_active
+            && !file.is_at(&path).at("look at", &path)?
+        {
+            self.is_lost = true;
+            return Err(StoreError::Gone { path });
+        }
+        let path = self.folder.join(LOCK);
+        if !self.lock.is_at(&path).at("look at", &path)? {
+            self.is_lost = true;
+            return Err(StoreError::Gone { path });
+        }
+        Ok(())
+    }
+
+    /// Whether a commit found that what is open is not what lies in the folder.
+    pub(in crate::store) fn is_lost(&self) -> bool {
+        self.is_lost
+    }
+
+    /// Whether what is open is what lies in the folder.
+    pub(in crate::store) fn is_there(&mut self) -> Result<bool, StoreError> {
+        if self.is_lost {
+            return Ok(false);
+        }
+        match self.look() {
+            Err(StoreError::Gone { .. }) => Ok(false),
+            looked => looked.map(|()| true),
+        }
+    }
+
+    /// Takes the folder again, which is made if need be.
+    pub(in crate::store) fn take_again(&mut self) -> Result<(), StoreError> {
+        self.disk.make_folder(&self.folder).at("make the folder", &self.folder)?;
+        let path = self.folder.join(LOCK);
+        if !self.lock.is_at(&path).at("look at", &path)? {
+            self.lock = lock(self.disk.as_ref(), &self.folder)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the segments that are not in the folder any more into it. To be called again when it fails.
+    pub(in crate::store) fn write_again(&mut self) -> Result<(), StoreError> {
+        self.seal();
+        let own: BTreeSet<u64> = self.segments().map(|segment| segment.number).collect();
+        let there = self.disk.list(&self.folder).at("list", &self.folder)?;
+        if let Some(foreign) = there.iter().find(|entry| number(&entry.name).is_some_and(|n| !own.contains(&n))) {
+            return Err(StoreError::Taken { path: self.folder.join(&foreign.name) });
+        }
+        for Held { segment, file } in &mut self.sealed {
+            let path = path(&self.folder, segment.number);
+            if file.is_at(&path).at("look at", &path)? {
+                continue;
+            }
+            let mut bytes = file.content().at("read", &path)?;
+            bytes.truncate(usize::try_from(segment.bytes).unwrap_or(usize::MAX));
+            if !there.iter().any(|entry| number(&entry.name) == Some(segment.number)) {
+                write_whole(self.disk.as_ref(), &path, &bytes).at("write", &path)?;
+            } else if self.disk.read(&path).at("read", &path)? != bytes {
+                return Err(StoreError::Taken { path });
+            }
+            *file = self.disk.append(&path).at("open", &path)?;
+        }
+        self.disk.sync_folder(&self.folder).at("sync", &self.folder)?;
+        self.is_lost = false;
+        Ok(())
+    }
+}
