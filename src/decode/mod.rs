@@ -4,13 +4,16 @@
 //! A2A, and never fails: what cannot be read is a reject, and reading goes on behind it.
 //!
 //! ```text
-//!  bytes -> [framing] lines, documents cut into their elements, SSE events, protobuf bodies
+//!  bytes -> [framing] lines, documents cut into their elements, protobuf bodies
 //!               |
-//!           [route]   by shape: exchange | har | home_made | otlp | own_event | document
-//!               |
-//!            Sink     records and rejects
+//!           [lines]   text: pieces joined, SSE events, text_log <-------.
+//!               |                                                       | each looked at anew, up to four
+//!           [route]   by shape: wrapper, what log carriers carry -------'
+//!               |               exchange | har | home_made | otlp | trace_export | own_event | document | json_log
+//!            Sink     records and rejects, completed by what carriers said (frame)
 //! ```
 
+pub mod access_log;
 pub mod exchange;
 pub mod otlp;
 pub mod own_event;
@@ -19,6 +22,7 @@ pub mod python_repr;
 mod reasons;
 pub mod record;
 pub mod request;
+pub mod text_log;
 pub mod tree;
 
 mod har;
@@ -27,10 +31,16 @@ pub mod key_map;
 
 mod body;
 mod document;
+mod frame;
 mod framing;
 mod headers;
 mod json;
+mod json_log;
+mod lines;
+mod node_repr;
 mod route;
+mod trace_export;
+mod wrapper;
 
 use std::io::Read;
 use std::sync::Arc;

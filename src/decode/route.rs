@@ -5,12 +5,14 @@
 
 use serde_json::{Map, Value, json};
 
-use super::framing::{Container, Event};
+pub(super) use super::frame::Frame;
+use super::frame::{Delivery, Framed};
+use super::framing::Container;
 use super::json::{self, Fault, Parsed};
 use super::key_map::KeyMap;
-use super::record::{Document, Origin, Record, Reject, RejectReason, Sink};
-use super::{Limits, document, exchange, har, home_made, otlp, own_event, python_log};
-use crate::instant::Instant;
+use super::lines::{Event, Streams};
+use super::record::{Document, LogRecord, Origin, Record, Reject, RejectReason, Sink};
+use super::{Limits, access_log, document, exchange, har, home_made, json_log, otlp, own_event, trace_export, wrapper};
 
 /// Keys of an unknown object that its reject names.
 const KEYS_NAMED: usize = 8;
@@ -18,36 +20,35 @@ const KEYS_NAMED: usize = 8;
 /// Longest key that is named, in bytes.
 const KEY_BYTES: usize = 40;
 
-/// What the framings around a value said about it.
-#[derive(Debug, Default)]
-pub(super) struct Frame<'a> {
-    /// Time of a log prefix.
-    pub(super) at: Option<Instant>,
-    /// Name of the server-sent event.
-    pub(super) sse_event: &'a str,
-}
-
 /// Hands values to their readers.
 pub(super) struct Router<'a> {
-    limits: &'a Limits,
+    pub(super) limits: &'a Limits,
     keys: &'a KeyMap,
-    sink: &'a mut dyn Sink,
+    pub(super) delivery: Delivery<'a>,
+    /// What is open in streams of lines.
+    pub(super) streams: Streams,
+    /// What was last advised.
+    pub(super) advised: Option<&'static str>,
+    /// Bytes of lines that were read, and those of them that were joined in vain.
+    pub(super) passed: u64,
+    pub(super) wasted: u64,
 }
 
 impl<'a> Router<'a> {
     /// A router into `sink`.
     pub(super) fn new(limits: &'a Limits, keys: &'a KeyMap, sink: &'a mut dyn Sink) -> Self {
-        Self { limits, keys, sink }
+        let streams = Streams::new(limits.max_record_bytes);
+        Self { limits, keys, delivery: Delivery::new(sink), streams, advised: None, passed: 0, wasted: 0 }
     }
 
     /// Where records and rejects go, for readers of other than JSON.
     pub(super) fn sink(&mut self) -> &mut dyn Sink {
-        self.sink
+        &mut self.delivery
     }
 
     /// Takes note of something unread.
     pub(super) fn reject(&mut self, origin: &Origin, reason: RejectReason, detail: &str) {
-        self.sink.reject(Reject { origin: origin.clone(), reason, detail: detail.to_owned() });
+        self.delivery.reject(Reject { origin: origin.clone(), reason, detail: detail.to_owned() });
     }
 
     /// Takes note of text that is no JSON value.
@@ -61,45 +62,63 @@ impl<'a> Router<'a> {
     }
 
     /// A value that stands for itself.
-    pub(super) fn parsed(&mut self, parsed: Parsed, origin: &Origin) {
+    pub(super) fn parsed(&mut self, parsed: Parsed, origin: &Origin, frame: &Frame<'_>) {
         self.note_repair(&parsed, origin);
-        self.value(parsed.value, origin, &Frame::default());
+        self.value(parsed.value, origin, frame);
     }
 
-    /// An element cut out of a container.
-    pub(super) fn element(&mut self, parsed: Parsed, container: Container, origin: &Origin) {
+    /// An object that was printed in another notation.
+    pub(super) fn printed(&mut self, value: Value, origin: &Origin) {
+        self.value(value, origin, &Frame::default());
+    }
+
+    /// An element cut out of a container, and the document around it as far as it stands before the container.
+    pub(super) fn element(&mut self, parsed: Parsed, container: Container, head: &Value, origin: &Origin) {
         self.note_repair(&parsed, origin);
-        let value = parsed.value;
+        let (value, frame) = (parsed.value, Frame::default());
         match container {
-            Container::HarEntries => self.har_entry(value, origin),
+            Container::HarEntries => self.har_entry(value, origin, &frame),
             // A line cut behind its opening bracket takes the next line in; that is whole.
-            _ if otlp::json::is_otlp(&value).is_some() => self.otlp(value, origin),
-            Container::ResourceSpans => self.otlp(json!({ "resourceSpans": [value] }), origin),
-            Container::ResourceLogs => self.otlp(json!({ "resourceLogs": [value] }), origin),
-            Container::Array => self.value(value, origin, &Frame::default()),
+            _ if otlp::json::is_otlp(&value).is_some() => self.otlp(value, origin, &frame),
+            Container::ResourceSpans => self.otlp(json!({ "resourceSpans": [value] }), origin, &frame),
+            Container::ResourceLogs => self.otlp(json!({ "resourceLogs": [value] }), origin, &frame),
+            _ if wrapper::is_element(container, &value) => {
+                let opened = wrapper::element(container, value, head);
+                self.opened(opened, origin, &frame);
+            }
+            _ => self.value(value, origin, &frame),
         }
     }
 
     /// A server-sent event.
     pub(super) fn event(&mut self, event: Event) {
-        if event.too_large {
-            return self.reject(&event.origin, RejectReason::TooLarge, "event longer than the record limit");
+        let Event { origin, frame, name, data, too_large } = event;
+        if too_large {
+            return self.reject(&origin, RejectReason::TooLarge, "event longer than the record limit");
         }
-        self.sink.recognised(&event.origin.source, "sse");
-        self.payload(&event.data, &event.origin, &Frame { at: None, sse_event: &event.name });
+        self.delivery.recognised(&origin.source, "sse");
+        let data = data.trim();
+        if !data.starts_with(['{', '[']) {
+            return self.reject(&origin, RejectReason::UnknownText, "text of no format known here");
+        }
+        match json::parse(data.as_bytes(), self.limits.max_depth) {
+            Ok(parsed) => self.value(parsed.value, &origin, &frame.with_event(&name)),
+            Err(fault) => self.fault(&origin, fault),
+        }
     }
 
-    /// Text found inside a framing, looked at anew.
-    pub(super) fn payload(&mut self, text: &str, origin: &Origin, frame: &Frame<'_>) {
-        let text = text.trim();
-        if text.starts_with(['{', '[']) {
-            match json::parse(text.as_bytes(), self.limits.max_depth) {
-                Ok(parsed) => self.value(parsed.value, origin, frame),
-                Err(fault) => self.fault(origin, fault),
-            }
-        } else if !python_log::decode(text, frame.at, origin, self.sink) {
-            self.reject(origin, RejectReason::UnknownText, "text of no format known here");
+    /// What a log carrier carries.
+    fn opened(&mut self, opened: (&'static str, Vec<wrapper::Wrapped>), origin: &Origin, frame: &Frame<'_>) {
+        let (format, wrapped) = opened;
+        self.delivery.recognised(&origin.source, format);
+        for one in wrapped {
+            self.unwrap(one, origin, frame);
         }
+    }
+
+    /// The way for what stands within a frame.
+    fn within<'f>(&'f mut self, frame: &'f Frame<'f>) -> Framed<'f, 'a> {
+        self.delivery.within(frame)
     }
 
     fn note_repair(&mut self, parsed: &Parsed, origin: &Origin) {
@@ -108,9 +127,10 @@ impl<'a> Router<'a> {
         }
     }
 
-    fn value(&mut self, value: Value, origin: &Origin, frame: &Frame<'_>) {
+    /// A value of any shape.
+    pub(super) fn value(&mut self, value: Value, origin: &Origin, frame: &Frame<'_>) {
         if otlp::json::is_otlp(&value).is_some() {
-            return self.otlp(value, origin);
+            return self.otlp(value, origin, frame);
         }
         match value {
             // The depth of a value is limited.
@@ -121,49 +141,76 @@ impl<'a> Router<'a> {
     }
 
     fn object(&mut self, map: Map<String, Value>, origin: &Origin, frame: &Frame<'_>) {
+        let map = match wrapper::object(map) {
+            Ok(opened) => return self.opened(opened, origin, frame),
+            Err(map) => map,
+        };
+        let (limits, keys) = (self.limits, self.keys);
+        let mut sink = self.within(frame);
         let value = Value::Object(map);
-        if value.get("event").is_some_and(Value::is_string) && own_event::decode(&value, origin, self.sink) {
+        if value.get("event").is_some_and(Value::is_string) && own_event::decode(&value, origin, &mut sink) {
             return;
         }
-        let Value::Object(mut map) = value else { return };
+        let Value::Object(map) = value else { return };
+        let mut map = match access_log::of_gateway(map, origin, frame) {
+            Ok((record, format)) => return deliver(record, format, &mut sink),
+            Err(map) => map,
+        };
         if let Some(entries) = har::take_entries(&mut map) {
-            entries.into_iter().for_each(|entry| self.har_entry(entry, origin));
+            entries.into_iter().for_each(|entry| self.har_entry(entry, origin, frame));
         } else if har::is_entry(&map) {
-            self.har_entry(Value::Object(map), origin);
+            self.har_entry(Value::Object(map), origin, frame);
         } else if exchange::is_exchange(&map) {
-            self.sink.recognised(&origin.source, "exchange-ndjson");
-            if let Some(exchange) = exchange::read(map, origin, self.limits, self.sink) {
-                self.sink.record(Record::Exchange(Box::new(exchange)));
+            sink.recognised(&origin.source, "exchange-ndjson");
+            if let Some(exchange) = exchange::read(map, origin, limits, &mut sink) {
+                sink.record(Record::Exchange(Box::new(exchange)));
             }
+        } else if trace_export::decode(&mut map, origin, &mut sink) {
+            // Its spans have been delivered.
         } else if let Some(format) = document::format(&map).filter(|_| !home_made::has_both_halves(&map)) {
-            self.sink.recognised(&origin.source, format);
-            self.sink.record(Record::Document(Box::new(Document {
+            sink.recognised(&origin.source, format);
+            sink.record(Record::Document(Box::new(Document {
                 origin: origin.clone(),
                 at: frame.at,
                 sse_event: frame.sse_event.to_owned(),
                 value: Value::Object(map),
             })));
-        } else if let Some(exchange) = home_made::read(&map, origin, self.limits, self.keys, self.sink) {
-            self.sink.recognised(&origin.source, "home-made-exchange");
-            self.sink.record(Record::Exchange(Box::new(exchange)));
+        } else if let Some(exchange) = home_made::read(&map, origin, limits, keys, &mut sink) {
+            if access_log::is_line(&exchange) {
+                return deliver(access_log::of_exchange(map, &exchange, frame), "access-log", &mut sink);
+            }
+            sink.recognised(&origin.source, "home-made-exchange");
+            sink.record(Record::Exchange(Box::new(exchange)));
         } else {
-            self.reject(origin, RejectReason::UnknownShape, &keys_of(&map));
+            match json_log::read(map, origin, frame) {
+                Ok(record) => deliver(record, "json-log", &mut sink),
+                Err(map) => self.reject(origin, RejectReason::UnknownShape, &keys_of(&map)),
+            }
         }
     }
 
-    fn har_entry(&mut self, entry: Value, origin: &Origin) {
-        self.sink.recognised(&origin.source, "har");
-        if let Some(exchange) = har::read(entry, origin, self.limits, self.sink) {
-            self.sink.record(Record::Exchange(Box::new(exchange)));
+    fn har_entry(&mut self, entry: Value, origin: &Origin, frame: &Frame<'_>) {
+        let limits = self.limits;
+        let mut sink = self.within(frame);
+        sink.recognised(&origin.source, "har");
+        if let Some(exchange) = har::read(entry, origin, limits, &mut sink) {
+            sink.record(Record::Exchange(Box::new(exchange)));
         }
     }
 
-    fn otlp(&mut self, value: Value, origin: &Origin) {
+    fn otlp(&mut self, value: Value, origin: &Origin, frame: &Frame<'_>) {
+        let mut sink = self.within(frame);
         if let Some(format) = otlp::json::is_otlp(&value) {
-            self.sink.recognised(&origin.source, format);
+            sink.recognised(&origin.source, format);
         }
-        otlp::json::decode(value, origin, self.sink);
+        otlp::json::decode(value, origin, &mut sink);
     }
+}
+
+/// Delivers a log record as a piece of a format.
+pub(super) fn deliver(record: LogRecord, format: &'static str, sink: &mut dyn Sink) {
+    sink.recognised(&record.origin.source, format);
+    sink.record(Record::Log(Box::new(record)));
 }
 
 /// Names some keys, never values. Of an object that is a map, keys are values: what is no plain word is only counted.

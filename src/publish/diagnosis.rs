@@ -23,6 +23,12 @@ fn no_facts(intake: &Intake) -> Vec<String> {
     lines.extend(sources(intake));
     lines.extend(rejects(intake));
     lines.push(advice(intake).to_owned());
+    if !intake.emitters().is_empty() {
+        lines.push(
+            "`a2a-drift coverage` with the same paths names the settings of what wrote them that would show more"
+                .to_owned(),
+        );
+    }
     lines
 }
 
@@ -39,8 +45,14 @@ fn source(source: &SourceIntake) -> String {
         [] => "format not recognised".to_owned(),
         formats => format!("read as {}", first_few(formats.iter().copied(), LISTED)),
     };
-    let (records, rejects) = (count(source.records, "record"), count(source.rejects, "reject"));
-    format!("  {}: {formats}; {records}, {rejects}", clean(&source.name))
+    let records = match source.logs {
+        0 => count(source.records, "record"),
+        logs if logs == source.records => format!("{}, none about A2A", count(logs, "log line")),
+        logs => {
+            format!("{} of which {} about something else", count(source.records, "record"), count(logs, "log line"))
+        }
+    };
+    format!("  {}: {formats}; {records}, {}", clean(&source.name), count(source.rejects, "reject"))
 }
 
 fn rejects(intake: &Intake) -> Vec<String> {
@@ -80,7 +92,8 @@ fn all_blind(report: &Report) -> Vec<String> {
     });
     lines.extend(missing);
     lines.push(
-        "what to do: add a source that has these fields; `a2a-drift rules show ID` says what a rule looks at"
+        "what to do: add a source that has these fields, or turn them on where you have it: `a2a-drift coverage` with the \
+         same paths says how"
             .to_owned(),
     );
     lines
@@ -101,7 +114,13 @@ mod tests {
 
     fn intake(formats: Vec<&'static str>, records: u64) -> Intake {
         Intake {
-            sources: vec![SourceIntake { name: "day.log".into(), formats, records, rejects: 3 }],
+            sources: vec![SourceIntake {
+                name: "day.log".into(),
+                formats,
+                records,
+                rejects: 3,
+                ..SourceIntake::default()
+            }],
             rejects: vec![RejectCount {
                 reason: "unknown-text",
                 count: 3,

@@ -44,13 +44,17 @@ pub(super) fn bad_rollout() -> Report {
                     name: "captures/gateway.ndjson".into(),
                     formats: vec!["exchange-ndjson"],
                     records: 311,
+                    logs: 0,
                     rejects: 2,
+                    emitters: vec!["exchange-lines".into()],
                 },
                 SourceIntake {
                     name: "captures/day.har.gz".into(),
                     formats: vec!["gzip", "har"],
                     records: 40,
+                    logs: 0,
                     rejects: 0,
+                    emitters: vec!["har".into()],
                 },
             ],
             rejects: vec![RejectCount {

@@ -3,13 +3,18 @@
 //! In: the window at an opening bracket. Out: the elements of known containers one by one, else the value as a whole.
 //! A document that does not go on as JSON costs its first line only, unless elements of it were already accepted.
 
-use super::scanner::{Container, Misfit, Scanner, Step};
+use serde_json::Value;
+
+use super::container::Container;
+use super::scanner::{Misfit, Scanner, Step};
 use super::window::Fill;
 use super::{Framer, json};
 use crate::decode::record::{Position, RejectReason};
+use crate::decode::route::Frame;
+use crate::decode::{trace_export, wrapper};
 
 /// Bytes that may be scanned in vain before lines are taken alone, beside a share of those read.
-const WASTE_ALLOWED: u64 = 16 << 20;
+pub(super) const WASTE_ALLOWED: u64 = 16 << 20;
 
 /// The scan of one document.
 struct Scan {
@@ -24,6 +29,8 @@ struct Scan {
     forgotten: bool,
     /// Nested too deep, or longer than the limit: it is only followed to its end.
     given_up: Option<RejectReason>,
+    /// What stands before the elements: of a log store's answer, it says where they were written.
+    head: Value,
 }
 
 /// An element under way.
@@ -57,6 +64,7 @@ impl Framer<'_> {
             accepted: false,
             forgotten: false,
             given_up: None,
+            head: Value::Null,
         };
         loop {
             let step = scan.scanner.next(self.window.data(), &mut scan.at);
@@ -68,13 +76,11 @@ impl Framer<'_> {
                     }
                 }
                 Step::ElementStart => {
+                    self.head(&mut scan);
                     let position = self.position(&scan);
                     scan.element = Some(Element { start: scan.at, position, given_up: None });
                 }
-                Step::ElementEnd => {
-                    self.element(&mut scan);
-                    scan.accepted = true;
-                }
+                Step::ElementEnd => self.element(&mut scan),
                 Step::TooDeep => match &mut scan.element {
                     Some(element) => element.given_up = element.given_up.or(Some(RejectReason::TooDeep)),
                     None => scan.given_up = scan.given_up.or(Some(RejectReason::TooDeep)),
@@ -126,16 +132,49 @@ impl Framer<'_> {
         }
     }
 
+    /// Reads what stands before the first element, if anything there matters.
+    fn head(&mut self, scan: &mut Scan) {
+        const LONGEST: usize = 64 << 10;
+        let start = match (&scan.element, scan.scanner.container()) {
+            // The lines of a stream: its labels stand before them.
+            (Some(stream), Some(Container::LokiValues)) => stream.start,
+            (_, Some(Container::LogEvents)) if !scan.accepted && !scan.forgotten => 0,
+            _ => return,
+        };
+        let bytes = self.window.data().get(start..scan.at).filter(|bytes| bytes.len() <= LONGEST);
+        let mut head = bytes.unwrap_or_default().to_vec();
+        let closing = scan.scanner.closing();
+        // Of a stream, only what it opened itself is to be closed.
+        let opened = if start == 0 { closing.len() } else { 2 };
+        head.extend_from_slice(&closing.as_bytes()[..opened.min(closing.len())]);
+        scan.head = json::parse(&head, self.limits.max_depth).map(|parsed| parsed.value).unwrap_or_default();
+    }
+
     /// Delivers the element that ends at the scan's place.
     fn element(&mut self, scan: &mut Scan) {
         let Some(element) = scan.element.take() else { return };
         let origin = self.origin(element.position);
+        if scan.scanner.is_doubtful() && element.given_up.is_some() {
+            return disown(scan);
+        }
         if let Some(reason) = element.given_up {
+            scan.accepted = true;
             return self.router.reject(&origin, reason, "element of a list, beyond the limit");
         }
+        let container = scan.scanner.container().unwrap_or(Container::Array);
         let bytes = &self.window.data()[element.start..scan.at];
-        match json::parse(bytes, self.limits.max_depth) {
-            Ok(parsed) => self.router.element(parsed, scan.scanner.container().unwrap_or(Container::Array), &origin),
+        let parsed = json::parse(bytes, self.limits.max_depth);
+        if scan.scanner.is_doubtful() {
+            let is_element =
+                |value| wrapper::is_element(container, value) || trace_export::is_element(container, value);
+            if !parsed.as_ref().is_ok_and(|parsed| is_element(&parsed.value)) {
+                return disown(scan);
+            }
+            scan.scanner.own();
+        }
+        scan.accepted = true;
+        match parsed {
+            Ok(parsed) => self.router.element(parsed, container, &scan.head, &origin),
             Err(fault) => self.router.fault(&origin, fault),
         }
     }
@@ -148,7 +187,7 @@ impl Framer<'_> {
             // Its elements have been delivered.
         } else {
             match json::parse(&self.window.data()[..scan.at], self.limits.max_depth) {
-                Ok(parsed) => self.router.parsed(parsed, &origin),
+                Ok(parsed) => self.router.parsed(parsed, &origin, &Frame::default()),
                 Err(fault) => self.router.fault(&origin, fault),
             }
         }
@@ -159,7 +198,6 @@ impl Framer<'_> {
     fn document_cut(&mut self, mut scan: Scan) {
         if scan.scanner.holds_whole_element() {
             self.element(&mut scan);
-            scan.accepted = true;
         }
         let (position, given_up) = scan.blame();
         let origin = self.origin(position);
@@ -204,5 +242,13 @@ impl Framer<'_> {
         let line = data.get(start..)?;
         let line = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
         json::parse(line, self.limits.max_depth).is_ok_and(|p| p.value.is_object()).then_some(start)
+    }
+}
+
+/// The list is none of records: the document is one value, if its beginning is still there.
+fn disown(scan: &mut Scan) {
+    scan.scanner.disown();
+    if scan.forgotten {
+        scan.given_up.get_or_insert(RejectReason::TooLarge);
     }
 }

@@ -12,6 +12,13 @@ pub(super) enum Name {
     Batches,
     Trace,
     Result,
+    Data,
+    Streams,
+    Values,
+    Events,
+    LogEvents,
+    Results,
+    Hits,
     Other,
 }
 
@@ -55,6 +62,13 @@ impl Key {
             b"batches" => Name::Batches,
             b"trace" => Name::Trace,
             b"result" => Name::Result,
+            b"data" => Name::Data,
+            b"streams" => Name::Streams,
+            b"values" => Name::Values,
+            b"events" => Name::Events,
+            b"logEvents" => Name::LogEvents,
+            b"results" => Name::Results,
+            b"hits" => Name::Hits,
             _ => Name::Other,
         }
     }

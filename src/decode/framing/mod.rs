@@ -1,18 +1,19 @@
 //! Framing: a stream cut into the pieces that stand for themselves.
 //!
-//! In: bytes. Out: lines, elements of JSON documents, SSE events and protobuf bodies, handed to [`Router`]. Memory is
-//! one line or one element, whatever the stream; a broken piece costs itself, never its successors.
+//! In: bytes. Out: lines, elements of JSON documents and protobuf bodies, handed to [`Router`]. Memory is one line or one
+//! element, whatever the stream; a broken piece costs itself, never its successors.
 //!
 //! Every piece is looked at anew, so files may be mixed. A line that begins with a bracket is JSON: alone on its line it
 //! is a record, else the scanner follows it over the lines ([`document`]).
 
 #[cfg(test)]
 pub(super) mod collect;
+mod container;
 mod document;
+mod inspected;
 mod key;
 mod scanner;
 mod sniff;
-mod sse;
 mod window;
 
 use std::io::{self, Read};
@@ -21,13 +22,12 @@ use std::sync::Arc;
 use super::json;
 use super::key_map::KeyMap;
 use super::record::{Origin, Position, RejectReason, Sink};
-use super::route::Router;
-use super::{Limits, otlp, python_log};
+use super::route::{Frame, Router};
+use super::{Limits, otlp};
 use crate::receive::InflateFault;
-pub(super) use scanner::Container;
+pub(super) use container::Container;
+pub(super) use scanner::{Misfit, Scanner, Step};
 use sniff::Kind;
-pub(super) use sse::Event;
-use sse::Sse;
 use window::{CHUNK, Fill, Window};
 
 /// A line longer than this goes to the scanner at once, so that a whole capture on one line is never one value.
@@ -39,23 +39,17 @@ const HOLE: u64 = 512;
 /// Bytes of a stream that begins as no text which are searched for some: more than a log's hole, less than a device has.
 const SEARCHED: u64 = 4 << 30;
 
+/// The stream of lines that stand in no log carrier.
+const PLAIN: u64 = 0;
+
 /// Reads one stream.
 pub(super) struct Framer<'a> {
     source: &'a Arc<str>,
     window: Window<Box<dyn Read + 'a>>,
     router: Router<'a>,
     limits: &'a Limits,
-    sse: Sse,
-    unread: Option<Unread>,
     /// Bytes scanned over lines in vain; it bounds how often that is tried.
     wasted: u64,
-}
-
-/// A run of lines that no format claims: one reject, however long.
-struct Unread {
-    reason: RejectReason,
-    line: u64,
-    lines: u64,
 }
 
 impl<'a> Framer<'a> {
@@ -68,15 +62,7 @@ impl<'a> Framer<'a> {
         sink: &'a mut dyn Sink,
     ) -> Self {
         let window = Window::new(reader, limits.max_record_bytes.max(CHUNK));
-        Self {
-            source,
-            window,
-            router: Router::new(limits, keys, sink),
-            limits,
-            sse: Sse::default(),
-            unread: None,
-            wasted: 0,
-        }
+        Self { source, window, router: Router::new(limits, keys, sink), limits, wasted: 0 }
     }
 
     /// Reads to the end.
@@ -84,8 +70,7 @@ impl<'a> Framer<'a> {
         if self.begin() {
             while self.piece() {}
         }
-        self.end_event();
-        self.end_unread();
+        self.router.end();
         if let Some(error) = self.window.take_failure() {
             self.reject_failure(&error);
         }
@@ -177,12 +162,12 @@ impl<'a> Framer<'a> {
             None => false,
             Some(b'\n') => {
                 self.window.consume(1);
-                self.end_event();
+                self.router.end_event(PLAIN);
                 true
             }
+            Some(b'{') if self.inspected() => true,
             Some(b'{' | b'[') if self.looks_like_json() => {
-                self.end_event();
-                self.end_unread();
+                self.router.end_event(PLAIN);
                 self.json();
                 true
             }
@@ -210,18 +195,10 @@ impl<'a> Framer<'a> {
         }
     }
 
-    /// A bracket and what may follow it. Many text logs begin their lines with `[`.
     fn looks_like_json(&mut self) -> bool {
-        const LOOK_AHEAD: usize = 64;
         loop {
-            let data = self.window.data();
-            let next = data.iter().skip(1).take(LOOK_AHEAD).find(|b| !matches!(b, b' ' | b'\t' | b'\r'));
-            match (data.first(), next) {
-                (Some(b'{'), Some(b'"' | b'}' | b'\n')) => return true,
-                (Some(b'['), Some(b'{' | b'[' | b'"' | b']' | b'\n')) => return true,
-                (_, Some(_)) => return false,
-                (_, None) if data.len() > LOOK_AHEAD => return true,
-                (_, None) => {}
+            if let Some(begins) = json::begins(self.window.data()) {
+                return begins;
             }
             if self.window.more() != Fill::More {
                 return true;
@@ -258,7 +235,7 @@ impl<'a> Framer<'a> {
             let line = line.trim_ascii_end().strip_suffix(b",").unwrap_or(line);
             if let Ok(parsed) = json::parse(line, self.limits.max_depth) {
                 let origin = self.origin(Position::Line(self.window.line()));
-                self.router.parsed(parsed, &origin);
+                self.router.parsed(parsed, &origin, &Frame::default());
                 self.window.consume(length);
                 return;
             }
@@ -269,8 +246,7 @@ impl<'a> Framer<'a> {
     fn text(&mut self) {
         let line_number = self.window.line();
         let Some(length) = self.line_length(self.limits.max_record_bytes) else {
-            self.end_event();
-            self.end_unread();
+            self.router.end_event(PLAIN);
             let origin = self.origin(Position::Line(line_number));
             self.router.reject(&origin, RejectReason::TooLarge, "line longer than the record limit");
             self.skip_line();
@@ -278,7 +254,8 @@ impl<'a> Framer<'a> {
         };
         let line = &self.window.data()[..length];
         let binary = !sniff::is_mostly_text(line);
-        let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
+        // A blank at the end may be within what goes on in the next line.
+        let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)).into_owned();
         let replaced = text.contains(char::REPLACEMENT_CHARACTER) && std::str::from_utf8(line).is_err();
         self.window.consume(length);
         self.line_of_text(&text, line_number, binary, replaced);
@@ -289,19 +266,8 @@ impl<'a> Framer<'a> {
     fn line_of_text(&mut self, text: &str, line: u64, binary: bool, replaced: bool) {
         let origin = self.origin(Position::Line(line));
         if binary {
-            self.note_unread(RejectReason::Binary, line);
-        } else if self.sse.takes(text, &origin, self.limits.max_record_bytes) {
-            self.end_unread();
-        } else {
-            self.end_event();
-            if python_log::decode(text, None, &origin, self.router.sink()) {
-                self.end_unread();
-            } else {
-                self.note_unread(RejectReason::UnknownText, line);
-                return;
-            }
-        }
-        if replaced && !binary {
+            self.router.delivery.unread(RejectReason::Binary, &origin);
+        } else if self.router.line(text, &origin, &Frame::default()) && replaced {
             self.router.reject(&origin, RejectReason::InvalidUtf8, "bytes that are not UTF-8 were replaced");
         }
     }
@@ -315,30 +281,6 @@ impl<'a> Framer<'a> {
             if end.is_some() || self.window.more() != Fill::More {
                 return;
             }
-        }
-    }
-
-    fn end_event(&mut self) {
-        if let Some(event) = self.sse.end() {
-            self.router.event(event);
-        }
-    }
-
-    fn note_unread(&mut self, reason: RejectReason, line: u64) {
-        match &mut self.unread {
-            Some(run) if run.reason == reason => run.lines += 1,
-            _ => {
-                self.end_unread();
-                self.unread = Some(Unread { reason, line, lines: 1 });
-            }
-        }
-    }
-
-    fn end_unread(&mut self) {
-        if let Some(run) = self.unread.take() {
-            let origin = self.origin(Position::Line(run.line));
-            let what = if run.reason == RejectReason::Binary { "no text" } else { "text of no format known here" };
-            self.router.reject(&origin, run.reason, &format!("{} line(s): {what}", run.lines));
         }
     }
 
@@ -358,11 +300,29 @@ impl<'a> Framer<'a> {
     }
 }
 
-/// A line that must not be read as one value: a list, or a HAR.
+/// First keys of documents that hold lists of records: HAR, and answers of log stores.
+const LIST_KEYS: [&[u8]; 14] = [
+    b"\"log\"",
+    b"\"entries\"",
+    b"\"status\"",
+    b"\"data\"",
+    b"\"streams\"",
+    b"\"events\"",
+    b"\"searchedLogStreams\"",
+    b"\"nextForwardToken\"",
+    b"\"results\"",
+    b"\"messageType\"",
+    b"\"owner\"",
+    b"\"logEvents\"",
+    b"\"took\"",
+    b"\"hits\"",
+];
+
+/// A line that is better not read as one value: a list, or a document that holds one. Each record of it then has a place of
+/// its own.
 fn is_list_of_records(line: &[u8]) -> bool {
-    let har = [&b"{"[..], b"\"log\"", b":", b"{"];
-    let is_har = har.iter().try_fold(line, |rest, token| rest.trim_ascii_start().strip_prefix(*token)).is_some();
-    line.starts_with(b"[") || is_har
+    let key = line.strip_prefix(b"{").map(<[u8]>::trim_ascii_start);
+    line.starts_with(b"[") || key.is_some_and(|key| LIST_KEYS.iter().any(|name| key.starts_with(name)))
 }
 
 #[cfg(test)]

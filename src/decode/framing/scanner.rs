@@ -3,11 +3,12 @@
 //! In: the bytes of one value, in pieces. Out: [`Step`]s. It checks the grammar of structure, not of numbers and
 //! words; it stores neither values nor text, and its memory is constant.
 
+use super::container::Container;
 use super::key::{Key, Name};
 
 /// What the scanner came upon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(in crate::decode) enum Step {
     /// All bytes were consumed; the value goes on.
     More,
     /// An element of a known container begins here.
@@ -24,24 +25,11 @@ pub(super) enum Step {
 
 /// Why a byte cannot stand where it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Misfit {
+pub(in crate::decode) enum Misfit {
     /// A line ends where the value has to go on: the rest was cut off.
     LineCut,
     /// Not JSON.
     Unexpected,
-}
-
-/// A list whose elements are records of their own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::decode) enum Container {
-    /// The document itself is a list.
-    Array,
-    /// `log.entries` of a HAR.
-    HarEntries,
-    /// `resourceSpans`, `batches`, `trace.resourceSpans`, `result.resourceSpans`.
-    ResourceSpans,
-    /// `resourceLogs`.
-    ResourceLogs,
 }
 
 /// What may come next.
@@ -63,7 +51,7 @@ enum Expect {
 const LEVELS: u64 = 128;
 
 /// The state of a scan.
-pub(super) struct Scanner {
+pub(in crate::decode) struct Scanner {
     expect: Expect,
     escaped: bool,
     depth: u64,
@@ -74,6 +62,12 @@ pub(super) struct Scanner {
     names: [Name; 2],
     container: Option<Container>,
     container_depth: u64,
+    /// Depth of the container around a [`Container::LokiValues`].
+    outer_depth: u64,
+    /// The document's containers are what their keys say.
+    sure: bool,
+    /// One of the containers was none.
+    disowned: bool,
     seen_container: bool,
     in_element: bool,
     deep: bool,
@@ -84,7 +78,7 @@ pub(super) struct Scanner {
 
 impl Scanner {
     /// A scan of a value that may nest `max_depth` deep. With `single_line`, a line end inside it is a misfit.
-    pub(super) fn new(max_depth: usize, single_line: bool) -> Self {
+    pub(in crate::decode) fn new(max_depth: usize, single_line: bool) -> Self {
         Self {
             expect: Expect::Value,
             escaped: false,
@@ -95,6 +89,9 @@ impl Scanner {
             names: [Name::Other; 2],
             container: None,
             container_depth: 0,
+            outer_depth: 0,
+            sure: false,
+            disowned: false,
             seen_container: false,
             in_element: false,
             deep: false,
@@ -129,13 +126,37 @@ impl Scanner {
         self.seen_container
     }
 
+    /// Whether elements still have to show that the container is one.
+    pub(super) fn is_doubtful(&self) -> bool {
+        !self.sure && self.container.is_some_and(Container::is_doubtful)
+    }
+
+    /// The container is what its key says.
+    pub(super) fn own(&mut self) {
+        self.sure = true;
+        self.seen_container = true;
+    }
+
+    /// The container is none: the document is one value.
+    pub(super) fn disown(&mut self) {
+        self.container = None;
+        self.container_depth = 0;
+        self.disowned = true;
+    }
+
+    /// The brackets that close what is open, up to the container.
+    pub(super) fn closing(&self) -> String {
+        let level = |level: u64| if self.objects & (1 << level) == 0 { ']' } else { '}' };
+        (0..self.depth.min(LEVELS)).rev().map(level).collect()
+    }
+
     /// An element has begun and is whole, though no separator proved it yet.
     pub(super) fn holds_whole_element(&self) -> bool {
         self.in_element && self.depth == self.container_depth && self.expect == Expect::Separator
     }
 
     /// Goes on from `*at` to the next thing worth saying.
-    pub(super) fn next(&mut self, bytes: &[u8], at: &mut usize) -> Step {
+    pub(in crate::decode) fn next(&mut self, bytes: &[u8], at: &mut usize) -> Step {
         while *at < bytes.len() {
             let step = match self.expect {
                 Expect::InText | Expect::InKey => self.text(bytes, at),
@@ -292,12 +313,8 @@ impl Scanner {
     }
 
     fn open(&mut self, object: bool) -> Option<Step> {
-        if !object && self.container.is_none() {
-            self.container = self.container_here();
-            if self.container.is_some() {
-                self.container_depth = self.depth + 1;
-                self.seen_container = true;
-            }
+        if !object {
+            self.enter();
         }
         if self.depth < LEVELS {
             let bit = 1_u128 << self.depth;
@@ -315,23 +332,32 @@ impl Scanner {
         None
     }
 
-    fn container_here(&self) -> Option<Container> {
-        match (self.depth, self.names) {
-            (0, _) => Some(Container::Array),
-            (1, [Name::ResourceSpans | Name::Batches, _]) => Some(Container::ResourceSpans),
-            (1, [Name::ResourceLogs, _]) => Some(Container::ResourceLogs),
-            (2, [Name::Log, Name::Entries]) if self.objects & 0b11 == 0b11 => Some(Container::HarEntries),
-            (2, [Name::Trace | Name::Result, Name::ResourceSpans]) if self.objects & 0b11 == 0b11 => {
-                Some(Container::ResourceSpans)
+    /// Notes that a list opens that is a container.
+    fn enter(&mut self) {
+        if self.container.is_none() && !self.disowned {
+            self.container = Container::at(self.depth, self.names, self.objects);
+            if let Some(container) = self.container {
+                self.container_depth = self.depth + 1;
+                self.seen_container |= !container.is_doubtful();
             }
-            _ => None,
+        } else if self.container == Some(Container::LokiStreams)
+            && self.depth == self.container_depth + 1
+            && self.key.name() == Name::Values
+        {
+            // The elements of the elements: a stream may hold any number of lines.
+            self.container = Some(Container::LokiValues);
+            self.outer_depth = self.container_depth;
+            self.container_depth = self.depth + 1;
+            self.in_element = false;
         }
     }
 
     fn close(&mut self) -> Option<Step> {
         if self.container.is_some() && self.depth == self.container_depth {
-            self.container = None;
-            self.container_depth = 0;
+            let is_inner = self.container == Some(Container::LokiValues);
+            self.container = is_inner.then_some(Container::LokiStreams);
+            self.container_depth = if is_inner { self.outer_depth } else { 0 };
+            self.in_element = is_inner;
         }
         self.depth -= 1;
         self.expect = if self.depth == 0 { Expect::Nothing } else { Expect::Separator };

@@ -14,6 +14,7 @@ mod places;
 mod references;
 mod relation;
 mod retention;
+mod routes;
 mod site;
 mod ties;
 mod units;
