@@ -192,6 +192,13 @@ async fn filters_narrow_and_values_of_one_name_are_alternatives() {
         ("since=2026-11-30T00:53:22Z", vec![2, 3]),
         ("since=1796000003", vec![3]),
         ("state=firing", vec![2, 1, 3]),
+        ("agent=host:8080/a&agent=other:1", vec![2, 1, 3]),
+        // Names from outside may have a comma in them.
+        ("agent=host:8080/a,other:1", vec![]),
+        ("task_id=t1,t2", vec![]),
+        ("agent=,", vec![]),
+        ("rule=orphaned,unauthorized_storm", vec![2, 1, 3]),
+        ("category=push,lifecycle", vec![2, 1, 3]),
         ("agent=nobody", vec![]),
         ("", vec![2, 1, 3]),
     ] {
@@ -205,6 +212,15 @@ async fn a_question_that_is_not_understood_is_a_problem_and_not_another_answer()
     for query in [
         "severty=critical",
         "severity=bad",
+        "severity=",
+        "severity=,",
+        "severity=critical,,info",
+        "rule=orphaned,",
+        "agent=",
+        "agent=other:1&agent=",
+        "task_id",
+        "since=",
+        "cursor=",
         "state=ended",
         "since=yesterday",
         "limit=0",
@@ -221,6 +237,10 @@ async fn a_question_that_is_not_understood_is_a_problem_and_not_another_answer()
     }
     let (status, problem) = answer(server.get("/api/v1/findings/..%2f..%2fetc")).await;
     assert_eq!((status, &problem["error"]["code"]), (StatusCode::NOT_FOUND, &json!("not_found")));
+    for path in ["/api/v1/findings/%ff", "/api/v1/cards/a/%ff"] {
+        let (status, problem) = answer(server.get(path)).await;
+        assert_eq!((status, &problem["error"]["code"]), (StatusCode::BAD_REQUEST, &json!("bad_request")), "{path}");
+    }
     assert_eq!(answer(server.get("/nothing")).await.0, StatusCode::NOT_FOUND);
     assert_eq!(answer(server.post("/api/v1/findings")).await.0, StatusCode::METHOD_NOT_ALLOWED);
     assert_eq!(answer(server.get("/-/reload")).await.0, StatusCode::METHOD_NOT_ALLOWED);
@@ -449,6 +469,84 @@ async fn who_sends_no_request_holds_a_connection_for_a_short_time_only() {
     half.write_all(b"GET / HT").await.unwrap();
     assert_eq!(answer(server.get("/healthz")).await.0, StatusCode::OK);
     drop(idle);
+}
+
+#[tokio::test]
+async fn an_agent_with_a_comma_in_its_name_can_be_asked_for() {
+    let server = Server::start(None).await;
+    let named = vec![finding(1, "orphaned", "a,b:1", Severity::Info), finding(2, "orphaned", "b:1", Severity::Info)];
+    server.api.snapshot.store(Arc::new(snapshot(named)));
+    assert_eq!(server.found("/api/v1/findings?agent=a,b:1").await, [1]);
+    assert_eq!(server.found("/api/v1/findings?agent=a%2Cb%3A1&agent=b:1").await, [1, 2]);
+}
+
+/// How long a connection stays open that sends this and then nothing.
+async fn stays(address: SocketAddr, bytes: &[u8]) -> Duration {
+    let began = std::time::Instant::now();
+    _ = spoken(address, bytes).await;
+    began.elapsed()
+}
+
+#[tokio::test]
+async fn who_asks_is_heard_at_once_though_others_hold_all_places_and_ask_nothing() {
+    let server = Server::start(None).await;
+    let mut idle = Vec::new();
+    for number in 0..Limits::default().connections + 20 {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        if number % 2 == 0 {
+            stream.write_all(b"GET / HT").await.unwrap();
+        }
+        idle.push(stream);
+    }
+    let began = std::time::Instant::now();
+    assert_eq!(answer(server.get("/healthz")).await.0, StatusCode::OK);
+    assert!(began.elapsed() < Limits::default().first, "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn one_too_many_is_not_taken_while_the_others_ask() {
+    let server = Server::start_with(None, Limits { connections: 2, first: LONG * 2, ..Limits::default() }).await;
+    let mut asking = Vec::new();
+    for _ in 0..2 {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        assert_ne!(stream.read(&mut [0; 1024]).await.unwrap(), 0);
+        asking.push(stream);
+    }
+    assert!(stays(server.address, b"").await < LONG);
+    asking[0].write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+    assert_ne!(asking[0].read(&mut [0; 1024]).await.unwrap(), 0, "those are still there");
+    drop(asking);
+    for _ in 0..100 {
+        if !spoken(server.address, b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.is_empty() {
+            return;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("places are not given back");
+}
+
+#[tokio::test]
+async fn who_asks_nothing_is_sent_away_sooner_than_who_has_asked() {
+    let limits = Limits { first: Duration::from_millis(300), head: LONG * 3, ..Limits::default() };
+    let server = Server::start_with(None, limits).await;
+    assert!(stays(server.address, b"").await < LONG);
+    assert!(stays(server.address, b"GET / HT").await < LONG);
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    for _ in 0..2 {
+        stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n").await.unwrap();
+        assert_ne!(stream.read(&mut [0; 1024]).await.unwrap(), 0);
+        tokio::time::sleep(Duration::from_millis(600)).await;
+    }
+}
+
+#[tokio::test]
+async fn who_asks_and_asks_and_reads_nothing_is_sent_away() {
+    let server = Server::start_with(None, Limits { write: Duration::from_millis(300), ..Limits::default() }).await;
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    let many = b"GET /api/v1/findings HTTP/1.1\r\nhost: x\r\n\r\n".repeat(1_000);
+    let ended = timeout(LONG * 3, async { while stream.write_all(&many).await.is_ok() {} }).await;
+    assert!(ended.is_ok(), "it is still waited for");
 }
 
 #[tokio::test]

@@ -161,7 +161,10 @@ fn a_flipped_bit_costs_its_entry_and_nothing_else() {
         let damage = opens_with(&damaged, expected, COMMITS, &format!("{} at {at}", path.display()));
         let is_tail = at >= 24 && hit == Some(COMMITS as usize - 1);
         assert_eq!(damage.iter().map(|damage| damage.is_tail).collect::<Vec<_>>(), [is_tail], "at {at}");
-        assert!(damage[0].offset <= at as u64 && (at as u64) < damage[0].offset + damage[0].bytes, "{damage:?} at {at}");
+        assert!(
+            damage[0].offset <= at as u64 && (at as u64) < damage[0].offset + damage[0].bytes,
+            "{damage:?} at {at}"
+        );
     }
 }
 
@@ -170,7 +173,8 @@ fn a_log_that_is_mended_is_the_same_after_a_crash_at_any_operation() {
     const COMMITS: u64 = 12;
     let (mut files, ends) = log(COMMITS);
     // An entry in the middle of a segment, and a header.
-    let path = files.keys().find(|path| ends.iter().filter(|(segment, _)| segment == *path).count() > 2).unwrap().clone();
+    let path =
+        files.keys().find(|path| ends.iter().filter(|(segment, _)| segment == *path).count() > 2).unwrap().clone();
     let first = ends.iter().position(|(segment, _)| *segment == path).unwrap();
     let bytes = files.get_mut(&path).unwrap();
     bytes[3] ^= 1;

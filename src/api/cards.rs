@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
 use axum::response::Response;
@@ -62,7 +63,11 @@ struct ChangeOut {
 }
 
 /// The agent is all that follows, slashes included, since its identity may have a path.
-pub(super) async fn of_agent(State(api): State<Api>, Path(agent): Path<String>) -> Result<Response, Problem> {
+pub(super) async fn of_agent(
+    State(api): State<Api>,
+    agent: Result<Path<String>, PathRejection>,
+) -> Result<Response, Problem> {
+    let Path(agent) = agent.map_err(|_| Problem::not_text())?;
     let snapshot = api.snapshot.load();
     let Some(known) = snapshot.agents.get(&agent) else {
         return Err(Problem::not_found("no agent has this identity; /api/v1/agents lists them"));

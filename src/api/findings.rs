@@ -5,6 +5,7 @@
 
 use std::cmp::Reverse;
 
+use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
@@ -66,14 +67,16 @@ pub(super) async fn list(State(api): State<Api>, uri: Uri) -> Result<Response, P
     Ok(answer(StatusCode::OK, &page))
 }
 
-pub(super) async fn one(State(api): State<Api>, Path(id): Path<String>) -> Result<Response, Problem> {
+pub(super) async fn one(State(api): State<Api>, id: Result<Path<String>, PathRejection>) -> Result<Response, Problem> {
+    let Path(id) = id.map_err(|_| Problem::not_text())?;
     let snapshot = api.snapshot.load();
     let finding = snapshot.finding(&id).ok_or_else(|| Problem::not_found("no finding that fires now has this id"))?;
     let as_of = snapshot.as_of.map(Instant::to_rfc3339);
     Ok(answer(StatusCode::OK, &One { schema_version: json::SCHEMA_VERSION, as_of, finding: json::finding(finding) }))
 }
 
-/// What findings must be to be shown. Several values of one name are alternatives.
+/// What findings must be to be shown. Several values of one name are alternatives; those that are a program's own words may
+/// stand in a list with commas, names from outside may have commas in them.
 struct Filter<'a> {
     rules: Vec<&'a str>,
     categories: Vec<&'a str>,
@@ -96,9 +99,9 @@ impl<'a> Filter<'a> {
             return Err(Problem::bad_request(message));
         }
         Ok(Self {
-            rules: query.all("rule"),
-            categories: query.all("category"),
-            severities: query.all("severity").into_iter().map(severity).collect::<Result<_, _>>()?,
+            rules: query.words("rule")?,
+            categories: query.words("category")?,
+            severities: query.words("severity")?.into_iter().map(severity).collect::<Result<_, _>>()?,
             suspects: query.all("suspect"),
             agents: query.all("agent"),
             tasks: query.all("task_id"),

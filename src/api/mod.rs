@@ -9,6 +9,7 @@ mod findings;
 mod guard;
 mod health;
 mod page;
+mod patience;
 mod problem;
 mod query;
 mod reload;

@@ -38,6 +38,11 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, "bad_request", message)
     }
 
+    /// Of a path that is no UTF-8.
+    pub(super) fn not_text() -> Self {
+        Self::bad_request("the path is not UTF-8")
+    }
+
     pub(super) fn not_found(message: impl Into<String>) -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", message)
     }

@@ -1,7 +1,7 @@
 //! The part of an address after the question mark.
 //!
-//! In: that text. Out: values by name, for names that are known. An unknown name is a problem, since a filter that is not
-//! understood would give an answer to another question.
+//! In: that text. Out: values by name, for names that are known. An unknown name or an empty value is a problem, since a
+//! filter that is not understood would give an answer to another question.
 
 use axum::http::Uri;
 use url::form_urlencoded;
@@ -28,14 +28,25 @@ impl Query {
                 let known = known.join(", ");
                 Err(Problem::bad_request(format!("there is no parameter `{name}`; there are {known}")))
             }
-            None => Ok(Self(pairs)),
+            None => match pairs.iter().find(|(_, value)| value.is_empty()) {
+                Some((name, _)) => Err(Problem::bad_request(format!("`{name}` has no value"))),
+                None => Ok(Self(pairs)),
+            },
         }
     }
 
-    /// All values of a name, given one by one or with commas between them.
+    /// All values of a name, given one by one.
     pub(super) fn all(&self, name: &str) -> Vec<&str> {
-        let given = self.0.iter().filter(|(given, _)| given == name).map(|(_, value)| value.as_str());
-        given.flat_map(|value| value.split(',')).filter(|value| !value.is_empty()).collect()
+        self.0.iter().filter(|(given, _)| given == name).map(|(_, value)| value.as_str()).collect()
+    }
+
+    /// All words of a name, given one by one or with commas between them: of names whose values cannot have one in them.
+    pub(super) fn words(&self, name: &str) -> Result<Vec<&str>, Problem> {
+        let words: Vec<&str> = self.all(name).into_iter().flat_map(|value| value.split(',')).collect();
+        match words.contains(&"") {
+            true => Err(Problem::bad_request(format!("`{name}` has an empty word in its list"))),
+            false => Ok(words),
+        }
     }
 
     /// The only value of a name.

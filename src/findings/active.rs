@@ -60,7 +60,7 @@ pub fn group<'a>(open: impl IntoIterator<Item = &'a Open>, most_agents: usize) -
     let mut named = BTreeSet::from([String::new()]);
     let mut groups: BTreeMap<Labels, Active> = BTreeMap::new();
     for finding in open {
-        let agent = shown(&finding.agent);
+        let agent = apart(shown(&finding.agent), OTHER);
         let has_name = named.contains(&agent) || (named.len() <= most_agents && named.insert(agent.clone()));
         let labels = Labels {
             rule: finding.rule.clone(),
@@ -80,6 +80,13 @@ fn shown(agent: &str) -> String {
         None => agent.to_owned(),
         Some((end, _)) => format!("{}…", agent.get(..end).unwrap_or_default()),
     }
+}
+
+/// A name from outside as a label that has words of its own: a name that is such a word, or begins as what that is made into,
+/// gets one `_` more, so that no two names become one.
+pub fn apart(name: String, reserved: &str) -> String {
+    let is_like = name.strip_suffix(reserved).is_some_and(|before| before.bytes().all(|byte| byte == b'_'));
+    if is_like { format!("_{name}") } else { name }
 }
 
 impl Active {
@@ -143,6 +150,15 @@ mod tests {
         let tracker = opened_in_turn(&["z", "y", "b", "a", "z"]);
         assert_eq!(agents(&group(tracker.open(), 2)), [("__other__", 2), ("y", 1), ("z", 2)]);
         assert_eq!(agents(&group(tracker.open(), 0)), [("__other__", 5)]);
+    }
+
+    #[test]
+    fn an_agent_that_is_called_as_those_beyond_the_cap_is_told_from_them() {
+        let names = ["__other__", "___other__", "x__other__", "b"];
+        assert_eq!(
+            agents(&group(opened_in_turn(&names).open(), 3)),
+            [("____other__", 1), ("___other__", 1), ("__other__", 1), ("x__other__", 1)]
+        );
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::ids::Word;
 use super::snapshot::{OTHER, UNKNOWN};
+use crate::findings::active::apart;
 use crate::instant::Instant;
 
 /// An agent while it is known; never given again.
@@ -62,7 +63,7 @@ impl Agents {
                 UNKNOWN.into()
             } else if self.labelled < self.most {
                 self.labelled += 1;
-                name
+                [OTHER, UNKNOWN].into_iter().fold(name.to_string(), apart).into()
             } else {
                 OTHER.into()
             });

@@ -217,6 +217,20 @@ fn agents_beyond_the_cap_are_others_and_keep_what_they_got() {
 }
 
 #[test]
+fn an_agent_that_is_called_as_a_word_of_the_labels_is_told_from_what_that_means() {
+    let mut measures = Measures::new(2);
+    for (at, agent) in [(1, "__other__"), (2, "unknown"), (3, "late"), (4, "")] {
+        measures.apply(&came(|facts| facts.push_exchange(exchange(common(at, agent, "client", ""), "", "ok"))));
+    }
+    let mut of_agents: Vec<String> = values(&measures.snapshot())
+        .into_iter()
+        .filter_map(|(series, _)| Some(series.strip_prefix("a2a_exchanges_total ")?.split(' ').next()?.to_owned()))
+        .collect();
+    of_agents.sort();
+    assert_eq!(of_agents, ["___other__", "__other__", "_unknown", "unknown"]);
+}
+
+#[test]
 fn an_agent_with_open_tasks_is_not_dropped() {
     let mut measures = Measures::default();
     measures.apply(&came(|facts| facts.push_task_event(event(common(1, "a", "client", ""), "t1", "working"))));

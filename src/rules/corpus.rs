@@ -89,7 +89,7 @@ impl Corpus {
     /// # Errors
     /// When it does not hold together, which the tests of this crate rule out.
     pub fn embedded() -> Result<Self, CorpusError> {
-        Self::read(files::embedded(), false)
+        Self::read(files::embedded(), false, Path::new("queries"))
     }
 
     /// The corpus in a folder that has `rules/<category>/<id>.sql` and `views/<name>.sql`. Views that its queries read and that
@@ -98,7 +98,7 @@ impl Corpus {
     /// # Errors
     /// When a file cannot be read, or the corpus does not hold together: then every problem found is told.
     pub fn from_dir(dir: &Path) -> Result<Self, CorpusError> {
-        Self::read(files::of(dir)?, true)
+        Self::read(files::of(dir)?, true, dir)
     }
 
     /// The corpus in a folder, else the built-in one; and what another folder has beside it, or instead where it has a file of
@@ -113,14 +113,20 @@ impl Corpus {
             all.retain(|file| !own.iter().any(|own| own.within == file.within));
             all.extend(own);
         }
-        Self::read(all, base.is_some())
+        Self::read(all, base.is_some(), base.or(beside).unwrap_or(Path::new("queries")))
     }
 
-    fn read(mut files: Vec<File>, lends: bool) -> Result<Self, CorpusError> {
+    fn read(mut files: Vec<File>, lends: bool, folder: &Path) -> Result<Self, CorpusError> {
         files.sort();
-        stack::deep(|| Loader { lends, ..Loader::default() }.load(files))
+        let corpus = stack::deep(|| Loader { lends, ..Loader::default() }.load(files))
             .map_err(CorpusError::Thread)?
-            .map_err(CorpusError::Invalid)
+            .map_err(CorpusError::Invalid)?;
+        // Without rules everything looks well.
+        if corpus.rules.is_empty() {
+            let message = "there is no rule in this folder: rules are `rules/<category>/<id>.sql`";
+            return Err(CorpusError::Invalid(vec![Problem::at(folder, (1, 1), message)]));
+        }
+        Ok(corpus)
     }
 
     /// A rule by its id.

@@ -1,5 +1,6 @@
 //! A disk that refuses.
 
+use std::fs;
 use std::process::Command;
 
 use reqwest::StatusCode;
@@ -69,4 +70,89 @@ async fn what_was_acknowledged_on_a_disk_that_fails_now_and_then_is_there_after_
     assert!(refused > 0);
     service.kill();
     Batch::of(&files(&[("a.ndjson", &all)])).await.is_said_by(&folder.start().await).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_acknowledged_is_there_after_a_crash_though_somebody_removed_the_folder() {
+    let folder = Folder::new(FOR_EVER);
+    let service = folder.start().await;
+    let all = lines("a2a-python-1.3.0/jsonrpc.exchanges.ndjson");
+    let (before, after) = all.split_at(all.len() / 2);
+    service.send_exchanges(before, 40).await;
+    fs::remove_dir_all(folder.path("data")).unwrap();
+    for lines in after.chunks(40) {
+        eventually("taken", async || {
+            let answer = service.post("/v1/a2a/exchanges", "application/x-ndjson", lines.join("\n").into_bytes()).await;
+            (answer.status == StatusCode::OK).then_some(())
+        })
+        .await;
+    }
+    assert!(service.said().iter().any(|line| line.contains("removed or replaced")), "{:?}", service.said());
+    assert!(service.metric("a2a_drift_wal_failures_total", "").await > 0.0);
+    service.kill();
+    let batch = Batch::of(&files(&[("a.ndjson", &all)])).await;
+    let service = folder.start().await;
+    batch.is_said_by(&service).await;
+
+    // Another process takes the place.
+    fs::remove_dir_all(folder.path("data")).unwrap();
+    fs::create_dir_all(folder.path("data/wal")).unwrap();
+    let lock = fs::File::create(folder.path("data/wal/lock")).unwrap();
+    if lock.try_lock().is_ok() {
+        eventually("not ready", async || {
+            let ready = service.get("/readyz").await;
+            ready.text.contains("another process has the folder").then_some(())
+        })
+        .await;
+        let line = all[0].clone().into_bytes();
+        let answer = service.post("/v1/a2a/exchanges", "application/x-ndjson", line).await;
+        assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
+        drop(lock);
+    }
+    eventually("ready again", async || (service.get("/readyz").await.status == StatusCode::OK).then_some(())).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn damage_in_the_middle_of_the_log_is_told_and_costs_what_was_there_and_nothing_behind_it() {
+    let folder = Folder::new(FOR_EVER);
+    let service = folder.start().await;
+    let all = lines("a2a-python-1.3.0/jsonrpc.exchanges.ndjson");
+    service.send_exchanges(&all, 10).await;
+    service.kill();
+    let wal = folder.path("data/wal");
+    let of = |ending: &str| -> Vec<_> {
+        let names = fs::read_dir(&wal).unwrap().map(|entry| entry.unwrap().path());
+        names.filter(|path| path.to_string_lossy().ends_with(ending)).collect()
+    };
+    let [segment] = &of(".log")[..] else { panic!("{:?}", of(".log")) };
+    let mut bytes = fs::read(segment).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 4;
+    let length = bytes.len() as u64;
+    fs::write(segment, bytes).unwrap();
+
+    // What does not belong there stops nothing.
+    fs::write(wal.join("7.log"), "no log").unwrap();
+    fs::create_dir(wal.join("2.log")).unwrap();
+    fs::create_dir_all(folder.path("data/lake/task_events/date=2026-01-01/hour=00/part-000000000096.parquet")).unwrap();
+    fs::write(folder.path("data/lake/README"), "notes").unwrap();
+    fs::write(folder.path("data/lake/task_events/_SUCCESS"), "").unwrap();
+    let foreign = "data/lake/task_events/date=2026-01-01/hour=00/part-000000000001.parquet";
+    fs::write(folder.path(foreign), "rubbish").unwrap();
+
+    let service = folder.start().await;
+    let said = service.said().join("\n");
+    assert!(said.contains("the log is damaged"), "{said}");
+    for stray in ["7.log", "2.log", "part-000000000096.parquet", "README", "_SUCCESS", "part-000000000001.parquet"] {
+        assert!(said.lines().any(|line| line.contains(stray) && line.contains("WARN")), "{stray}: {said}");
+    }
+    let lost = service.metric("a2a_drift_wal_damaged_bytes_total", "").await;
+    assert!(lost > 0.0 && lost < length as f64 / 2.0, "{lost} of {length}");
+    assert_eq!(of(".damaged").len(), 1);
+    // What was lost is all that has to come again.
+    let findings = service.findings().await.1.len();
+    service.send_exchanges(&all, 40).await;
+    let batch = Batch::of(&files(&[("a.ndjson", &all)])).await;
+    batch.is_said_by(&service).await;
+    assert!(findings * 2 > service.findings().await.1.len(), "{findings}");
 }

@@ -94,6 +94,7 @@ async fn what_cannot_be_used_is_told_at_the_start() {
     let (code, said) = ended(other.program().arg("--data").arg(other.path("serve.toml/data")));
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("cannot use") && said.contains("Not a directory"), "{said}");
+    assert!(!said.contains("a part of the service failed"), "{said}");
     assert_eq!(service.get("/readyz").await.status, StatusCode::OK);
 }
 

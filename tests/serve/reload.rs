@@ -140,3 +140,26 @@ async fn words_are_renewed_for_what_comes_and_bad_ones_are_refused() {
     send(3).await;
     eventually("stored", async || tasks().contains("task-3").then_some(())).await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_rules_at_all_are_refused_and_the_old_ones_stay() {
+    let folder = Folder::new(FOR_EVER);
+    let rules = folder.path("queries");
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("queries"), &rules);
+    let service = Serving::start(folder.program().arg("--queries").arg(&rules)).await;
+    service.send_exchanges(&lines("a2a-python-1.3.0/jsonrpc.exchanges.ndjson"), 40).await;
+    eventually("found", async || (!service.findings().await.1.is_empty()).then_some(())).await;
+
+    fs::remove_dir_all(rules.join("rules")).unwrap();
+    fs::create_dir(rules.join("rules")).unwrap();
+    let refused = reload(&service).await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY, "{refused:?}");
+    assert!(refused.text.contains("there is no rule"), "{}", refused.text);
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    assert!(!service.findings().await.1.is_empty());
+    let (code, said) = ended(folder.program().arg("--check").arg("--queries").arg(&rules));
+    assert!(code != 0 && said.contains("there is no rule"), "{code} {said}");
+    let mut check = std::process::Command::new(env!("CARGO_BIN_EXE_a2a-drift"));
+    let (code, said) = ended(check.args(["rules", "check"]).arg(&rules));
+    assert!(code != 0 && said.contains("there is no rule"), "{code} {said}");
+}

@@ -86,7 +86,11 @@ impl Saving {
                     service.wal_failed();
                     let sizes = self.store.sizes();
                     let (segments, facts) = (sizes.log_segments, sizes.log_facts);
-                    tracing::error!(segments, facts, "the folder was removed or replaced: it is written again, but its lake");
+                    tracing::error!(
+                        segments,
+                        facts,
+                        "the folder was removed or replaced: it is written again, but its lake"
+                    );
                 }
                 let is_clear = self.unsaved.is_empty() && !self.refuses;
                 is_clear || self.write(now, service)

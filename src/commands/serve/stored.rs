@@ -51,7 +51,8 @@ impl Stored {
         service: &Service,
         now: Instant,
     ) -> anyhow::Result<Self> {
-        let (store, recovered) = open(serve, service).with_context(|| format!("cannot use {}", serve.data.display()))?;
+        let (store, recovered) =
+            open(serve, service).with_context(|| format!("cannot use {}", serve.data.display()))?;
         let pieces = pieces(recovered.pieces);
         let oldest = earlier(now, serve.retention.memory.saturating_add(MARGIN));
         let mut facts = store.load(oldest..Instant(i64::MAX))?;

@@ -166,6 +166,20 @@ fn a_folder_without_queries_is_no_corpus() {
 }
 
 #[test]
+fn a_folder_without_a_rule_is_no_corpus_unless_it_is_beside_one_that_has() {
+    let expected = "there is no rule in this folder: rules are `rules/<category>/<id>.sql`";
+    let error = corpus(&[task_verdicts(), terminal_events()]).unwrap_err().to_string();
+    assert!(error.ends_with(expected), "{error}");
+    let dir = tempfile::tempdir().unwrap();
+    fs::create_dir_all(dir.path().join("views")).unwrap();
+    fs::create_dir_all(dir.path().join("rules/card")).unwrap();
+    fs::write(dir.path().join(terminal_events().0), terminal_events().1).unwrap();
+    let error = Corpus::of(Some(dir.path()), None).unwrap_err().to_string();
+    assert!(error.ends_with(expected), "{error}");
+    assert!(!Corpus::of(None, Some(dir.path())).unwrap().rules.is_empty());
+}
+
+#[test]
 fn the_corpus_in_the_binary_holds_together() {
     Corpus::embedded().unwrap();
 }

@@ -273,7 +273,8 @@ fn generations_are_read_from_their_view() {
     let view = "-- title = \"Generations\"\n-- by = [\"agent\"]\n--\nSELECT c.agent, c.version, c.contract_sha256, \
         c.observed_at AS valid_from, lead(c.observed_at) OVER (PARTITION BY c.agent ORDER BY c.observed_at, c.fact_id) AS valid_to \
         FROM cards AS c\n";
-    let corpus = corpus(&[("views/card_generations.sql", view.to_owned())]).unwrap();
+    let view = ("views/card_generations.sql", view.to_owned());
+    let corpus = corpus(&[split_brain(), task_verdicts(), terminal_events(), view]).unwrap();
     let mut facts = Facts::default();
     for (second, version) in [(1, "1.0.0"), (9, "1.1.0")] {
         let mut card = crate::tables::CardRow::default();
