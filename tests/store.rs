@@ -321,6 +321,31 @@ fn a_folder_that_was_removed_or_moved_away_is_there_again_with_the_facts_of_the_
 }
 
 #[test]
+fn of_very_many_segments_only_so_many_files_stay_open_and_those_are_brought_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("data");
+    let mut settings = script::settings();
+    settings.log.segment_bytes = 1;
+    let open = || Store::open(&folder, settings.clone()).unwrap();
+    let open_files = || std::fs::read_dir("/proc/self/fd").map_or(0, Iterator::count);
+    let before = open_files();
+    let (mut store, _) = open();
+    for number in 0..400 {
+        store.append(&Entry::Facts(&fact(number)), Instant(0)).unwrap();
+        store.commit(Instant(0)).unwrap();
+    }
+    assert!(open_files() < before + 250, "{}", open_files());
+    drop(store);
+    let (mut store, recovered) = open();
+    assert_eq!((recovered.segments, recovered.facts.len()), (400, 400));
+    assert!(open_files() < before + 250, "{}", open_files());
+    std::fs::remove_dir_all(&folder).unwrap();
+    assert!(store.keep().unwrap());
+    assert!(store.close(Instant(i64::MAX), Instant(0)).unwrap().segments >= 128);
+    assert!(store.load(Instant(0)..Instant(i64::MAX)).unwrap().len() >= 128);
+}
+
+#[test]
 fn what_does_not_belong_into_the_folder_is_passed_over() {
     let dir = tempfile::tempdir().unwrap();
     let open = || Store::open(dir.path(), script::settings()).unwrap();

@@ -66,11 +66,20 @@ pub(super) struct Log {
     is_lost: bool,
 }
 
-/// A segment and its file, which can be read though somebody removes its name.
+/// A segment, and its file if that is open: it can be read though somebody removes its name.
 #[derive(Debug)]
 pub(super) struct Held {
     pub(super) segment: Segment,
-    pub(super) file: Box<dyn DiskFile>,
+    pub(super) file: Option<Box<dyn DiskFile>>,
+}
+
+/// Segments whose files stay open: a process may have only so many.
+const MOST_OPEN: usize = 128;
+
+/// Closes the files of the older of many segments.
+pub(super) fn let_go(segments: &mut VecDeque<Held>) {
+    let older = segments.len().saturating_sub(MOST_OPEN);
+    segments.iter_mut().take(older).for_each(|held| held.file = None);
 }
 
 /// What a segment holds.
@@ -157,7 +166,7 @@ impl Log {
     }
 
     fn write(&mut self, bytes: &[u8]) -> Result<(), StoreError> {
-        if let Some(Held { segment, file }) = &mut self.active {
+        if let Some(Held { segment, file: Some(file) }) = &mut self.active {
             let path = path(&self.folder, segment.number);
             file.write_all(bytes).at("write", &path)?;
             file.sync().at("sync", &path)?;
@@ -167,18 +176,19 @@ impl Log {
         let number = self.next;
         self.next = number.saturating_add(1);
         let path = path(&self.folder, number);
-        let file = self.disk.create(&path).at("create", &path)?;
-        let Held { segment, file } = self.active.insert(Held { segment: Segment::new(number), file });
-        file.write_all(&[&frame::header(number), bytes].concat()).at("write", &path)?;
-        file.sync().at("sync", &path)?;
+        let mut file = self.disk.create(&path).at("create", &path)?;
+        let written = file.write_all(&[&frame::header(number), bytes].concat()).at("write", &path);
+        let synced = written.and_then(|()| file.sync().at("sync", &path));
+        let segment = Segment { bytes: HEADER as u64, ..Segment::new(number) };
+        self.active = Some(Held { segment, file: Some(file) });
+        synced?;
         self.disk.sync_folder(&self.folder).at("sync", &self.folder)?;
-        segment.bytes = HEADER as u64;
         self.look()
     }
 
     /// Ends a segment of which it is no longer known what the disk has after its durable part.
     fn abandon(&mut self) {
-        let Some(Held { segment, mut file }) = self.active.take() else { return };
+        let Some(Held { segment, file: Some(mut file) }) = self.active.take() else { return };
         if segment.written.is_none() {
             let path = path(&self.folder, segment.number);
             // In a folder that was replaced this may be the name of another's.
@@ -190,7 +200,8 @@ impl Log {
         }
         // If this fails too, a restart finds entries that nobody acknowledged: they are sent again and are the same facts.
         _ = file.truncate(segment.bytes).and_then(|()| file.sync());
-        self.sealed.push_back(Held { segment, file });
+        self.sealed.push_back(Held { segment, file: Some(file) });
+        let_go(&mut self.sealed);
     }
 
     /// Ends the active segment when it is full or old enough.
@@ -205,6 +216,7 @@ impl Log {
 
     fn seal(&mut self) {
         self.sealed.extend(self.active.take());
+        let_go(&mut self.sealed);
     }
 
     /// The oldest segment, if it is to go: all before `until`, or one of too many.

@@ -12,7 +12,7 @@ use super::disk::{Disk, write_whole};
 use super::entry::{Kept, Piece};
 use super::error::{At, StoreError, unreadable};
 use super::frame::{self, HEADER};
-use super::log::{Held, number, path};
+use super::log::{Held, let_go, number, path};
 use super::segment::{Scanned, Segment, scan};
 use crate::instant::Instant;
 use crate::tables::{Facts, TableError};
@@ -113,7 +113,8 @@ pub(super) fn recover(disk: &dyn Disk, folder: &Path) -> Result<Found, StoreErro
             let mut file = disk.append(&path).at("open", &path)?;
             // A process that was killed may have left bytes that no disk has yet: what is told here must not go.
             file.sync().at("sync", &path)?;
-            segments.push_back(Held { segment, file });
+            segments.push_back(Held { segment, file: Some(file) });
+            let_go(&mut segments);
         }
     }
     disk.sync_folder(folder).at("sync", folder)?;

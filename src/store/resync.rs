@@ -107,4 +107,22 @@ mod tests {
         }
         assert_eq!(Resync::new(&[]).after(0), 0);
     }
+    #[test]
+    fn what_looks_like_a_frame_within_a_payload_is_none_while_the_length_of_that_was_spared() {
+        let mut payload = [&[0; MARK_AT][..], &MARK].concat();
+        payload.extend(frame(40));
+        payload.extend([9; 10]);
+        let mut sound = Vec::new();
+        frame::push(&mut sound, 1, Instant(1), &payload);
+        let outer = sound.len();
+        sound.extend(frame(20));
+        for at in 4..outer {
+            let mut bytes = sound.clone();
+            bytes[at] ^= 1;
+            assert_eq!(Resync::new(&bytes).after(0), outer, "{at}");
+            // Also where it is the last.
+            bytes.truncate(outer);
+            assert_eq!(Resync::new(&bytes).after(0), outer, "{at}");
+        }
+    }
 }

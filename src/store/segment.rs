@@ -267,26 +267,4 @@ mod tests {
         bytes[begins[2] + 20] ^= 1;
         assert_eq!(told(&bytes).0, ["a", "[b]", "c"]);
     }
-
-    #[test]
-    fn an_entry_within_an_entry_is_not_told_where_the_length_of_the_outer_one_is_whole() {
-        let mut inner = Vec::new();
-        // What does not compress stands in the outer one as it is.
-        let mut random = 1_u64;
-        let noise: Vec<u8> = std::iter::repeat_with(|| {
-            random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (random >> 56) as u8
-        })
-        .take(400)
-        .collect();
-        entry::push(&mut inner, &Entry::Piece { id: b"inner", bytes: &noise }, Instant(1)).unwrap();
-        let (mut bytes, begins) =
-            segment(&[Entry::Piece { id: b"outer", bytes: &inner }, Entry::Piece { id: b"next", bytes: b"" }]);
-        assert!(memchr::memmem::find(&bytes, &inner).is_some());
-        bytes[begins[0] + 25] ^= 1;
-        assert_eq!(told(&bytes).0, ["next"]);
-        // Also as the last of a segment.
-        bytes.truncate(begins[1]);
-        assert_eq!(told(&bytes).0, [""; 0]);
-    }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 
-use super::{Held, Log, StoreError, number, path};
+use super::{Held, Log, Segment, StoreError, number, path};
 use crate::store::disk::{Disk, Named, write_whole};
 use crate::store::error::At;
 
@@ -27,12 +27,12 @@ impl Log {
     /// Fails when the folder is no longer this log's, or the segment that is written to no longer a file in it: nothing that
     /// is written is there after a restart.
     pub(super) fn look(&mut self) -> Result<(), StoreError> {
-        let of_active = self.active.as_ref().map(|Held { segment, file }| (file, path(&self.folder, segment.number)));
-        if let Some((file, path)) = of_active
-            && !file.is_at(&path).at("look at", &path)?
-        {
-            self.is_lost = true;
-            return Err(StoreError::Gone { path });
+        if let Some(Held { segment, file: Some(file) }) = &self.active {
+            let path = path(&self.folder, segment.number);
+            if !file.is_at(&path).at("look at", &path)? {
+                self.is_lost = true;
+                return Err(StoreError::Gone { path });
+            }
         }
         let path = self.folder.join(LOCK);
         if !self.lock.is_at(&path).at("look at", &path)? {
@@ -76,22 +76,39 @@ impl Log {
         if let Some(foreign) = there.iter().find(|entry| number(&entry.name).is_some_and(|n| !own.contains(&n))) {
             return Err(StoreError::Taken { path: self.folder.join(&foreign.name) });
         }
+        let is_there = |segment: &Segment| there.iter().any(|entry| number(&entry.name) == Some(segment.number));
         for Held { segment, file } in &mut self.sealed {
+            let Some(open) = file else { continue };
             let path = path(&self.folder, segment.number);
-            if file.is_at(&path).at("look at", &path)? {
+            if open.is_at(&path).at("look at", &path)? {
                 continue;
             }
-            let mut bytes = file.content().at("read", &path)?;
+            let mut bytes = open.content().at("read", &path)?;
             bytes.truncate(usize::try_from(segment.bytes).unwrap_or(usize::MAX));
-            if !there.iter().any(|entry| number(&entry.name) == Some(segment.number)) {
+            if !is_there(segment) {
                 write_whole(self.disk.as_ref(), &path, &bytes).at("write", &path)?;
             } else if self.disk.read(&path).at("read", &path)? != bytes {
                 return Err(StoreError::Taken { path });
             }
-            *file = self.disk.append(&path).at("open", &path)?;
+            *file = Some(self.disk.append(&path).at("open", &path)?);
         }
+        self.forget(is_there);
         self.disk.sync_folder(&self.folder).at("sync", &self.folder)?;
         self.is_lost = false;
         Ok(())
+    }
+
+    /// Forgets segments that were removed and whose files are not open: nobody can read them any more.
+    fn forget(&mut self, is_there: impl Fn(&Segment) -> bool) {
+        self.sealed.retain(|Held { segment, file }| {
+            let stays = file.is_some() || is_there(segment);
+            if !stays {
+                let path = path(&self.folder, segment.number);
+                tracing::error!(path = %path.display(), facts = segment.facts, "a file of the log was removed and is lost");
+            }
+            stays
+        });
+        let left: BTreeSet<u64> = self.segments().map(|segment| segment.number).collect();
+        self.pieces.retain(|_, number| left.contains(number));
     }
 }
