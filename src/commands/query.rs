@@ -14,7 +14,6 @@ use super::{Outcome, configure, print};
 use crate::cli::{Global, Query, RowsFormat};
 use crate::config::Overrides;
 use crate::publish::rows::{self, Form};
-use crate::receive;
 use crate::rules::Engine;
 
 /// Runs `query`.
@@ -35,10 +34,9 @@ pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
     if form == Form::Parquet && args.output.is_none() && std::io::stdout().is_terminal() {
         bail!("Parquet is nothing for a terminal: name a file with --output, or pipe it");
     }
-    let paths = if args.paths.is_empty() { vec![config.serve.data.join("lake")] } else { args.paths };
-    let inputs = receive::inputs(&paths)?;
+    let paths = if args.paths.is_empty() { vec![config.serve.data.clone()] } else { args.paths };
     let progress = Progress::start(!global.quiet && global.verbose == 0);
-    let (facts, account) = gather(&inputs, &config, &progress)?;
+    let (facts, account) = gather(&paths, &config, &progress)?;
     if facts.is_empty() {
         let rejects = account.close(0).rejected();
         bail!(

@@ -192,8 +192,14 @@ impl Reader<'_> {
                 // A look that failed without a status is one without a body and without success.
                 self.card(&url(), None, Some(status.unwrap_or(0)), facts);
             }
-            Gives::PushSent => notes.deliveries.push(self.delivery(said, url(), false)),
-            Gives::PushFailed => notes.deliveries.push(self.delivery(said, url(), true)),
+            Gives::PushSent | Gives::PushFailed => {
+                let note = self.delivery(said, url(), said.gives == Gives::PushFailed);
+                // That something somewhere was not delivered is about no delivery.
+                let names = [&note.task_id, &note.url, &note.seen.trace_id];
+                if names.iter().any(|name| !name.is_empty()) {
+                    notes.deliveries.push(note);
+                }
+            }
             Gives::PushRejected => notes.receipts.push(Note {
                 observer: Observer::Receiver,
                 kid: said.group("kid").unwrap_or_default().to_owned(),
@@ -212,11 +218,21 @@ impl Reader<'_> {
         }
     }
 
+    /// The record, known to be about A2A by its sentence.
+    fn carrier_said(&self) -> Carrier<'_> {
+        Carrier { evidence: true, ..self.carrier }
+    }
+
     /// How something failed, by the sentence, the exception logged with it and other attributes.
     fn failure(&self, said: &Said<'_>) -> Failure {
-        let mut failure = Failure::of_attributes(&self.carrier, self.context).unwrap_or_default();
+        let mut failure = Failure::of_attributes(&self.carrier_said(), self.context).unwrap_or_default();
         failure.add_text(said.group("error").unwrap_or_default(), self.context);
         failure.code = failure.code.or_else(|| said.group("code")?.parse().ok());
+        failure.status = failure.status.or_else(|| said.group("status")?.parse().ok());
+        if failure.reason.is_empty() {
+            let reason = said.group("exception").and_then(|name| self.context.aliases.reason(name));
+            reason.unwrap_or_default().clone_into(&mut failure.reason);
+        }
         failure
     }
 
@@ -255,8 +271,10 @@ impl Reader<'_> {
 
     fn call(&self, said: &Said<'_>) -> Option<CallNote> {
         let failure = Some(self.failure(said)).filter(|failure| *failure != Failure::default());
-        let statement = Statement::read(self.context.aliases, &self.carrier)?;
-        Some(CallNote { seen: self.seen.clone(), url: bare_url(&self.text(Key::Url)), statement, failure })
+        let (aliases, carrier) = (self.context.aliases, self.carrier_said());
+        let statement = Statement::read(aliases, &carrier)?;
+        let url = bare_url(&aliases.text(Key::Url, &carrier).unwrap_or_default());
+        Some(CallNote { seen: self.seen.clone(), url, statement, failure })
     }
 
     fn card(&self, url: &str, body: Option<Value>, http_status: Option<u16>, facts: &mut Facts) {
