@@ -2,20 +2,26 @@
 //!
 //! In: a batch. Out: bytes. Asks nothing and orders nothing: rows come as the query gave them.
 
-use arrow::array::RecordBatch;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use arrow::error::ArrowError;
-use arrow::util::display::FormatOptions;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
 use arrow::util::pretty::pretty_format_batches_with_options;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::errors::ParquetError;
 
-use super::words::clean_lines;
+use textwrap::core::display_width;
+
+use super::words::{clean, clean_lines, count};
 
 /// Form of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// Aligned columns.
     Table,
+    /// Aligned columns if they fit so many characters, else each row by itself, a line a column.
+    Fit(usize),
     /// One JSON object a line.
     Json,
     /// Comma separated, with a header line.
@@ -38,10 +44,14 @@ pub enum RowsError {
 /// The rows in a form.
 ///
 /// # Errors
-/// When a column has no such form: a list has none in CSV.
+/// When a column has no such form.
 pub fn render(rows: &RecordBatch, form: Form) -> Result<Vec<u8>, RowsError> {
     Ok(match form {
         Form::Table => table(rows)?.into_bytes(),
+        Form::Fit(width) => match table(rows)? {
+            table if table.lines().all(|line| display_width(line) <= width) => table.into_bytes(),
+            _ => records(rows)?.into_bytes(),
+        },
         Form::Json => {
             let mut writer = arrow::json::LineDelimitedWriter::new(Vec::new());
             writer.write(rows)?;
@@ -50,7 +60,7 @@ pub fn render(rows: &RecordBatch, form: Form) -> Result<Vec<u8>, RowsError> {
         }
         Form::Csv => {
             let mut bytes = Vec::new();
-            arrow::csv::Writer::new(&mut bytes).write(rows)?;
+            arrow::csv::Writer::new(&mut bytes).write(&written_out(rows)?)?;
             bytes
         }
         Form::Parquet => {
@@ -63,19 +73,58 @@ pub fn render(rows: &RecordBatch, form: Form) -> Result<Vec<u8>, RowsError> {
     })
 }
 
+/// Lists as the text of a JSON array: CSV has no form of its own for them.
+fn written_out(rows: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    let is_flat = |column: &ArrayRef| !column.data_type().is_nested();
+    let written = rows.schema_ref().fields().iter().zip(rows.columns()).map(|(field, column)| {
+        let column = if is_flat(column) { column.clone() } else { Arc::new(as_json(column)?) };
+        Ok((field.name().clone(), column))
+    });
+    RecordBatch::try_from_iter(written.collect::<Result<Vec<_>, ArrowError>>()?)
+}
+
+/// Each value as JSON; null where there is none.
+fn as_json(column: &ArrayRef) -> Result<StringArray, ArrowError> {
+    const NAME: &str = "v";
+    let mut writer = arrow::json::LineDelimitedWriter::new(Vec::new());
+    writer.write(&RecordBatch::try_from_iter([(NAME, column.clone())])?)?;
+    writer.finish()?;
+    let lines = String::from_utf8(writer.into_inner()).map_err(|error| ArrowError::ExternalError(error.into()))?;
+    // `{"v":[...]}`, or `{}` for null.
+    let value = |line: &str| Some(line.strip_prefix("{\"v\":")?.strip_suffix('}')?.to_owned());
+    Ok(lines.lines().map(value).collect())
+}
+
 /// Aligned columns and the number of rows; what came from outside cannot act on the terminal.
 fn table(rows: &RecordBatch) -> Result<String, ArrowError> {
-    let options = FormatOptions::default().with_null("-").with_timestamp_format(Some("%Y-%m-%dT%H:%M:%S%.3fZ"));
-    let drawn = pretty_format_batches_with_options(std::slice::from_ref(rows), &options)?;
-    let count = rows.num_rows();
-    Ok(clean_lines(&format!("{drawn}\n{count} {}\n", if count == 1 { "row" } else { "rows" })).into_owned())
+    let drawn = pretty_format_batches_with_options(std::slice::from_ref(rows), &options())?;
+    Ok(clean_lines(&format!("{drawn}\n{}\n", count(rows.num_rows(), "row"))).into_owned())
+}
+
+/// Each row by itself, a line a column.
+fn records(rows: &RecordBatch) -> Result<String, ArrowError> {
+    let (schema, options) = (rows.schema(), options());
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    let widest = names.iter().map(|name| display_width(name)).max().unwrap_or_default();
+    let columns: Vec<ArrayFormatter<'_>> =
+        rows.columns().iter().map(|column| ArrayFormatter::try_new(column, &options)).collect::<Result<_, _>>()?;
+    let mut text = String::new();
+    for row in 0..rows.num_rows() {
+        text.push_str(&format!("-- {}\n", row + 1));
+        for (name, column) in names.iter().zip(&columns) {
+            text.push_str(&format!("  {name:<widest$}  {}\n", clean(&column.value(row).try_to_string()?)));
+        }
+    }
+    Ok(format!("{}{}\n", clean_lines(&text), count(rows.num_rows(), "row")))
+}
+
+fn options() -> FormatOptions<'static> {
+    FormatOptions::default().with_null("-").with_timestamp_format(Some("%Y-%m-%dT%H:%M:%S%.3fZ"))
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use arrow::array::{Int64Array, StringArray, TimestampNanosecondArray};
+    use arrow::array::{Int64Array, ListBuilder, StringArray, StringBuilder, TimestampNanosecondArray};
     use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 
     use super::*;
@@ -106,11 +155,32 @@ mod tests {
     }
 
     #[test]
+    fn what_is_wider_than_the_page_is_shown_row_by_row() {
+        assert_eq!(text(Form::Fit(200)), text(Form::Table));
+        let records = text(Form::Fit(30));
+        assert!(
+            records.starts_with("-- 1\n  agent  a\\u{1b}[31m\n  tasks  2\n  at     2026-11-30T06:15:34.786Z\n-- 2\n"),
+            "{records}"
+        );
+        assert!(records.ends_with("  at     -\n2 rows\n"), "{records}");
+    }
+
+    #[test]
     fn json_is_an_object_a_line_and_csv_has_a_header() {
         let lines: Vec<serde_json::Value> =
             text(Form::Json).lines().map(|l| serde_json::from_str(l).unwrap()).collect();
         assert_eq!((lines.len(), &lines[1]["tasks"]), (2, &3.into()));
         assert!(text(Form::Csv).starts_with("agent,tasks,at\n"));
+    }
+
+    #[test]
+    fn a_list_in_csv_is_a_json_array() {
+        let mut lists = ListBuilder::new(StringBuilder::new());
+        lists.append_value([Some("a"), None, Some("b,\"c")]);
+        lists.append_null();
+        let rows = RecordBatch::try_from_iter([("modes", Arc::new(lists.finish()) as ArrayRef)]).unwrap();
+        let csv = String::from_utf8(render(&rows, Form::Csv).unwrap()).unwrap();
+        assert_eq!(csv, "modes\n\"[\"\"a\"\",null,\"\"b,\\\"\"c\"\"]\"\n\"\"\n");
     }
 
     #[test]
