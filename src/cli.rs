@@ -5,6 +5,7 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
@@ -51,6 +52,16 @@ pub struct Global {
         help_heading = "Global options"
     )]
     pub queries: Option<PathBuf>,
+    /// Also read rules and views from this folder; one of the same name is read instead of the other
+    #[arg(
+        long,
+        global = true,
+        value_name = "DIR",
+        env = "A2A_DRIFT_ADD_QUERIES",
+        hide_env_values = true,
+        help_heading = "Global options"
+    )]
+    pub add_queries: Option<PathBuf>,
     /// Show every finding in full and log more; twice for debugging
     #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "quiet", help_heading = "Global options")]
     pub verbose: u8,
@@ -87,11 +98,17 @@ pub enum Command {
     /// Fingerprint agent cards, or tell what changed between two
     #[command(subcommand)]
     Card(Card),
+    /// Print the completions of a shell
+    Completions(Completions),
+    /// Tell which rules captures and logs can feed, and what to turn on for the others
+    Coverage(Coverage),
+    /// Print the manual page, or write one a command into a folder
+    Man(Man),
     /// Run the service: receive OTLP, judge while it comes, publish for Prometheus and Alertmanager
     Serve(Box<Serve>),
     /// Ask the facts of captures in SQL
     Query(Query),
-    /// List, show and check the rules
+    /// List, show, check and test the rules
     #[command(subcommand)]
     Rules(Rules),
 }
@@ -115,6 +132,9 @@ pub struct Analyze {
     /// Show findings as they stood at this instant, such as 2026-11-30T06:15:00Z [default: each agent's last fact]
     #[arg(long, value_name = "RFC3339", env = "A2A_DRIFT_AS_OF", hide_env_values = true, value_parser = parse_instant)]
     pub as_of: Option<Instant>,
+    /// Show only what was seen in this window
+    #[command(flatten)]
+    pub when: When,
     /// Leave out findings that are in this result of before (`--format json` or `ndjson`)
     #[arg(long, value_name = "FILE", env = "A2A_DRIFT_BASELINE", hide_env_values = true)]
     pub baseline: Option<PathBuf>,
@@ -124,6 +144,93 @@ pub struct Analyze {
     /// Print the JSON Schema of `--format json` and stop
     #[arg(long)]
     pub print_schema: bool,
+}
+
+/// A window of time.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct When {
+    /// Show only what was seen at or after this: an instant, or a time before the end of the input such as 2h. Everything is
+    /// read and judged all the same: half of a task would look like drift
+    #[arg(long, value_name = "WHEN", value_parser = parse_moment)]
+    pub since: Option<Moment>,
+    /// Show only what was first seen at or before this, in the same forms
+    #[arg(long, value_name = "WHEN", value_parser = parse_moment)]
+    pub until: Option<Moment>,
+}
+
+/// An instant, or one that is told by its distance from the end of the input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moment {
+    /// The instant.
+    At(Instant),
+    /// So long before the end.
+    Before(Duration),
+}
+
+/// Options of `coverage`.
+#[derive(Debug, Args)]
+#[command(
+    after_help = "Exit codes: 0 every rule asked for can judge, at least in part; 1 some are blind; 2 nothing was \
+    understood.\n\nExamples:\n  \
+    a2a-drift coverage day.har traces/\n  \
+    a2a-drift coverage --rule split_brain,unknown_skill --format json gateway.log"
+)]
+pub struct Coverage {
+    /// As for `analyze`
+    #[arg(value_name = "PATH", required_unless_present = "print_schema")]
+    pub paths: Vec<PathBuf>,
+    /// Form of the result
+    #[arg(long, value_name = "FORM", default_value = "table")]
+    pub format: CoverageFormat,
+    /// Look at this rule only; may be given several times
+    #[arg(long = "rule", value_name = "ID", env = "A2A_DRIFT_RULE", hide_env_values = true, value_delimiter = ',')]
+    pub rules: Vec<String>,
+    /// Count only what was observed in this window
+    #[command(flatten)]
+    pub when: Observed,
+    /// Print the JSON Schema of `--format json` and stop
+    #[arg(long)]
+    pub print_schema: bool,
+}
+
+/// A window of time in which facts were observed.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct Observed {
+    /// Count only what was observed at or after this: an instant, or a time before the end of the input such as 2h
+    #[arg(long, value_name = "WHEN", value_parser = parse_moment)]
+    pub since: Option<Moment>,
+    /// Count only what was observed at or before this, in the same forms
+    #[arg(long, value_name = "WHEN", value_parser = parse_moment)]
+    pub until: Option<Moment>,
+}
+
+/// Form of coverage.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CoverageFormat {
+    /// A page for people
+    Table,
+    /// One JSON object
+    Json,
+    /// Markdown, with what to turn on as a list to tick off
+    Markdown,
+}
+
+/// Options of `completions`.
+#[derive(Debug, Args)]
+#[command(after_help = "For bash: a2a-drift completions bash > ~/.local/share/bash-completion/completions/a2a-drift")]
+pub struct Completions {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+/// Options of `man`.
+#[derive(Debug, Args)]
+#[command(after_help = "To read it: a2a-drift man | man -l -")]
+pub struct Man {
+    /// Write one page a command into this folder
+    #[arg(value_name = "DIR")]
+    pub dir: Option<PathBuf>,
 }
 
 /// Options of `serve`; what is not given is as the `[serve]` table of the configuration file says.
@@ -148,7 +255,7 @@ pub struct Serve {
     /// File or folder to read as it grows; may be given several times
     #[arg(long, value_name = "PATH", env = "A2A_DRIFT_FOLLOW", hide_env_values = true, value_delimiter = ',')]
     pub follow: Vec<PathBuf>,
-    /// File with the token that senders and readers must show (Authorization: Bearer …)
+    /// File with the token that senders and readers must show (Authorization: Bearer TOKEN)
     #[arg(long, value_name = "FILE", env = "A2A_DRIFT_TOKEN_FILE", hide_env_values = true)]
     pub token_file: Option<PathBuf>,
     /// Alertmanager to tell of findings directly; may be given several times
@@ -187,7 +294,7 @@ pub struct Query {
     /// Write the rows into this file
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// List tables and views with their columns, and stop
+    /// List tables and views with their columns, or those of the one named instead of SQL, and stop
     #[arg(long)]
     pub tables: bool,
 }
@@ -195,7 +302,7 @@ pub struct Query {
 /// Form of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum RowsFormat {
-    /// Aligned columns
+    /// Aligned columns; on a terminal that is too narrow for them, each row by itself
     Table,
     /// One JSON object a line
     Json,
@@ -248,12 +355,35 @@ pub enum Rules {
         #[arg(long, value_name = "URL", default_value = "", hide_default_value = true)]
         runbook_base: String,
     },
+    /// Run your own cases for your own rules: what must be found in a capture, and what must not
+    Test(RulesTest),
     /// Look for mistakes in a folder of rules and views; print them as `path:line:column: message`
     Check {
         /// The folder [default: --queries, else the built-in rules]
         #[arg(value_name = "DIR")]
         dir: Option<PathBuf>,
     },
+}
+
+/// Options of `rules test`.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit codes: 0 every case holds, 1 some do not, 2 a case or a rule cannot be read.\n\n\
+    A case is DIR/cases/RULE/fires_NAME/case.toml or DIR/cases/RULE/quiet_NAME/case.toml. Lines of it come from the case itself \
+    (raw), or from captures: files beside the case, or below DIR/captures (from). How a case is written: tests/rules/README.md in \
+    the source tree.")]
+pub struct RulesTest {
+    /// Folder with cases, and with rules and views if they are yours; else those of --queries, else the built-in ones
+    #[arg(value_name = "DIR")]
+    pub dir: PathBuf,
+    /// Run only the cases of this rule; may be given several times
+    #[arg(long = "rule", value_name = "ID", value_delimiter = ',')]
+    pub rules: Vec<String>,
+}
+
+fn parse_moment(text: &str) -> Result<Moment, &'static str> {
+    let before = || humantime::parse_duration(text).ok().map(Moment::Before);
+    (Instant::parse_rfc3339(text).map(Moment::At).or_else(before))
+        .ok_or("expected an RFC 3339 time such as 2026-11-30T06:15:00Z, or a time before the end such as 2h or 90min")
 }
 
 fn parse_instant(text: &str) -> Result<Instant, &'static str> {

@@ -74,6 +74,11 @@ impl Page {
         self.wrapped(&first, &" ".repeat(indent + label_width + 2), text);
     }
 
+    /// Text behind columns that are `width` wide, continued in its own column.
+    pub(crate) fn behind(&mut self, columns: &str, width: usize, text: &str) {
+        self.wrapped(&format!("{columns}  "), &" ".repeat(width), text);
+    }
+
     /// The page as text that ends with a line break.
     pub(crate) fn finish(self) -> String {
         self.text

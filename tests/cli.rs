@@ -10,7 +10,9 @@ fn program() -> Command {
     let mut program = Command::new(env!("CARGO_BIN_EXE_a2a-drift"));
     program.current_dir(env!("CARGO_MANIFEST_DIR"));
     for (name, _) in std::env::vars() {
-        if name.starts_with("A2A_DRIFT_") || name.starts_with("CLICOLOR") || ["NO_COLOR", "RUST_LOG"].contains(&&*name)
+        if name.starts_with("A2A_DRIFT_")
+            || name.starts_with("CLICOLOR")
+            || ["NO_COLOR", "RUST_LOG", "COLUMNS"].contains(&&*name)
         {
             program.env_remove(name);
         }
@@ -34,10 +36,24 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
+#[path = "cli/cases.rs"]
+mod cases;
+#[path = "cli/coverage.rs"]
+mod coverage;
+#[path = "cli/looks.rs"]
+mod looks;
+#[path = "cli/pages.rs"]
+mod pages;
+#[path = "cli/settings.rs"]
+mod settings;
+#[path = "cli/window.rs"]
+mod window;
+
 #[test]
 fn help_says_what_can_be_done() {
     insta::assert_snapshot!("help", stdout(&run(&["--help"])));
     insta::assert_snapshot!("help_analyze", stdout(&run(&["analyze", "--help"])));
+    insta::assert_snapshot!("help_coverage", stdout(&run(&["coverage", "-h"])));
     insta::assert_snapshot!("help_rules", stdout(&run(&["rules", "--help"])));
 }
 

@@ -11,12 +11,11 @@ mod support;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use a2a_drift::instant::Instant;
 use a2a_drift::rules;
+use a2a_drift::rules::cases::case::Case;
+use a2a_drift::rules::cases::run::{Look, Ready, below};
 use libtest_mimic::{Arguments, Failed, Trial};
-use support::assemble::Capture;
-use support::case::{self, Case};
-use support::{Told, expect, judge};
+use support::{Told, judge, library};
 
 /// Cases of each sort that a rule has at least.
 const LEAST: usize = 2;
@@ -28,11 +27,11 @@ fn main() {
         trial("corpus::every_rule_has_cases_in_more_than_one_dialect", every_rule_has_cases),
         trial("corpus::every_case_names_rules_that_exist", only_known_rules),
     ];
-    for (path, read) in case::all() {
-        let name = case::names(&path).map_or(path.display().to_string(), |(rule, case)| format!("{rule}::{case}"));
+    for read in below(&library::cases()) {
+        let name = read.as_ref().map_or_else(ToString::to_string, |case| format!("{}::{}", case.rule, case.name));
         trials.push(trial(&name, move || {
-            let told = read.clone().and_then(|case| run(&case));
-            told.map_err(|why| format!("{}\n{why}", path.display()))
+            let case = read.as_ref().map_err(ToString::to_string)?;
+            run(case).map_err(|why| format!("{}\n{why}", case.path.display()))
         }));
     }
     libtest_mimic::run(&arguments, trials).exit();
@@ -43,8 +42,8 @@ fn trial(name: &str, test: impl FnOnce() -> Told<()> + Send + 'static) -> Trial 
 }
 
 fn run(case: &Case) -> Told<()> {
-    let capture = Capture::of(&case.text)?;
-    let files = capture.files();
+    let ready = Ready::of(case, library::shelf()).map_err(|problem| problem.to_string())?;
+    let files = ready.capture.files();
     if let Some(dir) = std::env::var_os("DUMP") {
         let dir = PathBuf::from(dir).join(&case.rule).join(&case.name);
         std::fs::create_dir_all(&dir).map_err(|e| e.to_string())?;
@@ -52,29 +51,13 @@ fn run(case: &Case) -> Told<()> {
             std::fs::write(dir.join(name), bytes).map_err(|e| e.to_string())?;
         }
     }
-    let at = |at: &str| Instant::parse_rfc3339(at).ok_or(format!("as_of: `{at}` is no time"));
-    let verdict = judge::judge(&files, case.text.as_of.as_deref().map(at).transpose()?)?;
-    if verdict.rejects.len() != case.text.rejects {
-        let (found, expected) = (verdict.rejects.len(), case.text.rejects);
-        return Err(format!("{found} records were refused, not {expected}: {:#?}", verdict.rejects));
-    }
-    match verdict.blind.get(&case.rule) {
-        _ if verdict.facts == 0 => return Err("nothing was understood".to_owned()),
-        Some(missing) if !case.text.blind => {
-            return Err(format!("{} is blind here for want of {missing:?}: is `blind = true` the point?", case.rule));
-        }
-        None if case.text.blind => return Err(format!("{} is not blind here", case.rule)),
-        _ => {}
-    }
-    let (mut expected, mut findings) = (case.text.expect.clone(), verdict.findings);
+    let verdict = judge::judge(&files, ready.as_of)?;
+    let mut expected = case.text.expect.clone();
     // A rule that is not written yet is a matter of the corpus, not of the cases beside it.
     let engine = judge::engine()?;
     expected.retain(|expect| engine.corpus().rule(&expect.rule).is_some() || expect.rule == case.rule);
-    if std::env::var_os("OWN").is_some() {
-        expected.retain(|expect| expect.rule == case.rule);
-        findings.retain(|finding| finding.rule == case.rule);
-    }
-    expect::compare(&expected, &capture, &findings)
+    let look = if std::env::var_os("OWN").is_some() { Look::Own } else { Look::All };
+    ready.holds(case, &expected, verdict, look)
 }
 
 fn no_problem() -> Told<()> {
@@ -91,10 +74,10 @@ fn every_rule_has_cases() -> Told<()> {
         dialects: BTreeSet<String>,
     }
     let mut kept: BTreeMap<String, Kept> = BTreeMap::new();
-    for case in case::all().into_iter().filter_map(|(_, read)| read.ok()) {
+    for case in library::all_cases().into_iter().filter_map(Result::ok) {
         let kept = kept.entry(case.rule.clone()).or_default();
         *(if case.fires() { &mut kept.fires } else { &mut kept.quiet }) += 1;
-        kept.dialects.extend(case.dialects());
+        kept.dialects.extend(case.dialects(library::shelf()));
     }
     let mut lacking = Vec::new();
     for rule in &judge::engine()?.corpus().rules {
@@ -110,7 +93,7 @@ fn every_rule_has_cases() -> Told<()> {
 fn only_known_rules() -> Told<()> {
     let engine = judge::engine()?;
     let mut unknown = BTreeSet::new();
-    for case in case::all().into_iter().filter_map(|(_, read)| read.ok()) {
+    for case in library::all_cases().into_iter().filter_map(Result::ok) {
         let rules = case.text.expect.iter().map(|expect| &expect.rule);
         let missing = rules.filter(|rule| engine.corpus().rule(rule).is_none());
         unknown.extend(missing.map(|rule| format!("{} expects {rule}: no such rule", case.path.display())));

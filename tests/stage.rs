@@ -12,7 +12,8 @@ use support::times::times_in;
 use serde_json::{Value, json};
 
 fn assemble(text: &str) -> Result<Capture, String> {
-    Capture::of(&toml::from_str::<CaseText>(&format!("why = 'x'\n{text}")).map_err(|e| e.to_string())?)
+    let case = toml::from_str::<CaseText>(&format!("why = 'x'\n{text}")).map_err(|e| e.to_string())?;
+    Capture::of(&case, support::library::shelf()).map_err(String::from)
 }
 
 fn lines(text: &str) -> Vec<Value> {
@@ -286,7 +287,7 @@ fn the_examples_of_the_readme_assemble() {
     for block in blocks {
         let text = if block.starts_with("why") { block.to_owned() } else { format!("why = 'x'\n{block}") };
         let case: CaseText = toml::from_str(&text).unwrap();
-        let capture = Capture::of(&case).unwrap_or_else(|why| panic!("{why}"));
+        let capture = Capture::of(&case, support::library::shelf()).unwrap_or_else(|why| panic!("{why}"));
         assert!(capture.lines.len() >= case.lines.len());
     }
 }

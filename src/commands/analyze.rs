@@ -13,6 +13,7 @@ use super::intake::{Account, Gathering};
 use super::kept::{Peeked, Places, places};
 use super::progress::Progress;
 use super::setup::{engine, identities, key_map, limits, vocabulary};
+use super::window::Window;
 use super::{Outcome, configure, page_width, print, say};
 use crate::cli::{Analyze, Global};
 use crate::config::{Config, Format, Overrides};
@@ -49,8 +50,9 @@ pub(super) fn run(args: Analyze, global: &Global) -> anyhow::Result<Outcome> {
     if let Some(folder) = &args.export {
         rules::export(&facts.batches()?, folder)?;
     }
+    let window = Window::of(args.when.since, args.when.until, config.as_of, &facts)?;
     progress.doing(format!("judging {} facts", facts.len()));
-    let report = judge(&facts, account, &engine, &config, &accepted)?;
+    let report = judge(&facts, account, &engine, &config, &accepted, window)?;
     drop(progress);
 
     publish(&report, &config, engine.corpus(), detail(global))?;
@@ -109,6 +111,7 @@ fn judge(
     engine: &Engine,
     config: &Config,
     accepted: &Accepted,
+    window: Window,
 ) -> anyhow::Result<Report> {
     let wanted = |rule: &str| config.rules.is_empty() || config.rules.iter().any(|id| id == rule);
     let batches = facts.batches()?;
@@ -116,15 +119,21 @@ fn judge(
     coverage.retain(|rule| wanted(&rule.rule));
     coverage.sort_by(|a, b| a.rule.cmp(&b.rule));
 
-    let advice = rules::Advice::embedded();
-    let missing = coverage.iter().flat_map(|rule| &rule.missing);
-    let advice = missing.filter_map(|need| Some((need.clone(), advice.on(need)?.to_owned()))).collect();
+    let intake = account.close(facts.len());
+    let (advice, in_use) = (rules::Advice::embedded(), intake.emitters());
+    let needs = engine.corpus().rules.iter().filter(|rule| wanted(&rule.id)).flat_map(|rule| &rule.header.needs);
+    let missing = needs.filter(|need| coverage.iter().any(|rule| rule.missing.contains(&need.text)));
+    let advice = missing.filter_map(|need| Some((need.text.clone(), advice.sentence(need, &in_use)?))).collect();
 
     let as_of = config.as_of.map_or_else(|| AsOf::last_fact(&batches), AsOf::Fixed);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tracing::info!(facts = facts.len(), rules = coverage.len(), "judging");
     let evaluation = runtime.block_on(engine.evaluate(batches))?;
     let mut findings = rules::select(evaluation.findings, &as_of);
+    // Judged with all evidence, shown if they were seen in the window.
+    let all = findings.len();
+    findings.retain(|finding| window.touches(finding.first_seen, finding.last_seen));
+    let outside = all - findings.len();
     // A suppression ends on a day of the calendar of who reads the verdict, not of the capture.
     let now = Instant(chrono::Utc::now().timestamp_nanos_opt().unwrap_or_default());
     for over in accepted.expired(now) {
@@ -133,7 +142,6 @@ fn judge(
     let accepted = accepted.take_from(&mut findings, now);
     // A view that failed blinds rules that read it, so every failure counts.
     let failures = evaluation.failures;
-    let intake = account.close(facts.len());
     Ok(Report {
         coverage,
         advice,
@@ -141,6 +149,9 @@ fn judge(
         intake,
         accepted,
         as_of: config.as_of,
+        since: window.since,
+        until: window.until,
+        outside,
         ..Report::new(findings, &evaluation.generations)
     })
 }

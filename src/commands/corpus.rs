@@ -1,25 +1,26 @@
 //! The rules that a command works with, and one of them by its id.
 //!
-//! In: a folder, or none for the built-in rules; an id. Out: the corpus, a rule.
+//! In: the configuration; an id. Out: the corpus, a rule.
 //! Never passes over an id that names nothing.
-
-use std::path::Path;
 
 use anyhow::{Context, bail};
 
+use crate::config::Config;
 use crate::rules::{Corpus, Rule};
 
 /// A name at least this similar (0 to 1) is offered when an id is unknown.
-const SIMILAR: f64 = 0.7;
+const SIMILAR: f64 = 0.8;
 /// Names offered.
 const OFFERED: usize = 3;
 
-/// The rules to judge by: those of a folder, else the built-in ones.
-pub(super) fn corpus(folder: Option<&Path>) -> anyhow::Result<Corpus> {
-    match folder {
-        Some(folder) => Corpus::from_dir(folder).with_context(|| format!("rules in {}", folder.display())),
-        None => Corpus::embedded().context("built-in rules"),
-    }
+/// The rules to judge by: those of a folder, else the built-in ones, and those of another folder beside them.
+pub(super) fn corpus(config: &Config) -> anyhow::Result<Corpus> {
+    let folders = || {
+        let folders: Vec<String> =
+            config.queries.iter().chain(&config.add_queries).map(|f| f.display().to_string()).collect();
+        if folders.is_empty() { "built-in rules".to_owned() } else { format!("rules in {}", folders.join(" and ")) }
+    };
+    Corpus::of(config.queries.as_deref(), config.add_queries.as_deref()).with_context(folders)
 }
 
 /// The rule of an id. One that does not exist is refused: silence about it would look like health.

@@ -13,6 +13,7 @@ use crate::config::ObserverBySource;
 use crate::decode::record::{Attributes, Observer, Origin, Position, Record, Reject, RejectReason, Sink};
 use crate::findings::{Intake, RejectCount, SourceIntake};
 use crate::normalize::Normalizer;
+use crate::normalize::emitters::{Emitters, Met};
 use crate::receive::ReceiveError;
 use crate::tables::Facts;
 
@@ -25,10 +26,19 @@ pub(super) struct Gathering<'a> {
 }
 
 /// What was read so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Account {
+    emitters: Emitters,
     sources: Vec<SourceIntake>,
+    /// Emitters met in each source.
+    met: Vec<Met>,
     rejects: BTreeMap<RejectReason, RejectCount>,
+}
+
+impl Default for Account {
+    fn default() -> Self {
+        Self { emitters: Emitters::embedded(), sources: Vec::new(), met: Vec::new(), rejects: BTreeMap::new() }
+    }
 }
 
 impl<'a> Gathering<'a> {
@@ -40,6 +50,7 @@ impl<'a> Gathering<'a> {
         account: &'a mut Account,
     ) -> Self {
         let fits = |tap: &&ObserverBySource| glob::Pattern::new(&tap.source).is_ok_and(|glob| glob.matches(name));
+        account.met.push(Met::default());
         account.sources.push(SourceIntake { name: name.to_string(), ..SourceIntake::default() });
         Self { normalizer, account, tap: observers.iter().find(fits) }
     }
@@ -114,6 +125,8 @@ impl Sink for Gathering<'_> {
         if let Some(tap) = self.tap {
             tap.mark(&mut record);
         }
+        let Account { emitters, met, .. } = &mut *self.account;
+        met.iter_mut().last().into_iter().for_each(|met| emitters.look(&record, met));
         self.normalizer.record(record);
     }
 
@@ -129,6 +142,8 @@ impl Sink for Gathering<'_> {
             && !source.formats.contains(&format)
         {
             source.formats.push(format);
+            let Account { emitters, met, .. } = &mut *self.account;
+            met.iter_mut().last().into_iter().for_each(|met| emitters.recognised(format, met));
         }
     }
 }
@@ -148,7 +163,10 @@ impl Account {
     }
 
     /// Closes the account.
-    pub(super) fn close(self, facts: usize) -> Intake {
+    pub(super) fn close(mut self, facts: usize) -> Intake {
+        for (source, met) in self.sources.iter_mut().zip(&self.met) {
+            source.emitters = met.ids().map(str::to_owned).collect();
+        }
         let mut rejects: Vec<RejectCount> = self.rejects.into_values().collect();
         rejects.sort_by(|a, b| b.count.cmp(&a.count).then(a.reason.cmp(b.reason)));
         Intake { sources: self.sources, rejects, facts: facts as u64 }

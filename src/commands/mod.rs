@@ -5,14 +5,18 @@
 
 mod analyze;
 mod card;
+mod cases;
 mod corpus;
+mod coverage;
 mod intake;
 mod kept;
+mod pages;
 mod progress;
 mod query;
 mod rules;
 mod serve;
 mod setup;
+mod window;
 
 use std::io::{self, IsTerminal, Write};
 use std::process::ExitCode;
@@ -56,6 +60,9 @@ pub fn run(cli: Cli) -> ExitCode {
     let result = match command {
         Command::Analyze(args) => analyze::run(args, &global),
         Command::Card(args) => card::run(&args, &global),
+        Command::Completions(args) => pages::completions(&args),
+        Command::Coverage(args) => coverage::run(args, &global),
+        Command::Man(args) => pages::man(&args),
         Command::Query(args) => query::run(args, &global),
         Command::Serve(args) => serve::run(*args, &global),
         Command::Rules(args) => rules::run(args, &global),
@@ -86,14 +93,21 @@ fn verbosity(global: &Global) -> (Verbosity, LogForm) {
 
 /// The configuration, with what all commands share laid over it.
 fn configure(global: &Global, given: Overrides) -> anyhow::Result<Config> {
-    let given = Overrides { queries: global.queries.clone(), ..given };
+    let (queries, add_queries) = (global.queries.clone(), global.add_queries.clone());
+    let given = Overrides { queries, add_queries, ..given };
     Ok(Config::load(global.config.as_deref(), given)?)
 }
 
-/// Width of a page on standard output.
+/// Width of a page on standard output: the terminal's, else what `COLUMNS` says, else one that is good to read.
 fn page_width() -> usize {
+    let told = || std::env::var("COLUMNS").ok()?.parse().ok();
+    terminal_width().or_else(told).unwrap_or(PAGE_WIDTH)
+}
+
+/// Width of the terminal, if standard output is one.
+fn terminal_width() -> Option<usize> {
     let terminal = io::stdout().is_terminal().then(terminal_size::terminal_size).flatten();
-    terminal.map_or(PAGE_WIDTH, |(width, _)| usize::from(width.0))
+    terminal.map(|(width, _)| usize::from(width.0))
 }
 
 /// Prints a result. A reader that has seen enough (`| head`) is no failure.

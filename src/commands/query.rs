@@ -6,27 +6,29 @@ use std::fmt::Write;
 use std::io::{IsTerminal, Write as _};
 
 use anyhow::{Context, bail};
+use arrow::datatypes::DataType;
 
 use super::analyze::gather;
 use super::progress::Progress;
 use super::setup::engine;
-use super::{Outcome, configure, print};
+use super::{Outcome, configure, print, terminal_width};
 use crate::cli::{Global, Query, RowsFormat};
 use crate::config::Overrides;
 use crate::publish::rows::{self, Form};
 use crate::rules::Engine;
+use crate::tables::Facts;
 
 /// Runs `query`.
 pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
     let config = configure(global, Overrides::default())?;
     let engine = engine(&config)?;
     if args.tables {
-        print(&tables(&engine)?)?;
+        print(&tables(&engine, args.sql.as_deref())?)?;
         return Ok(Outcome::Clean);
     }
     let sql = args.sql.unwrap_or_default();
     let form = match args.format {
-        RowsFormat::Table => Form::Table,
+        RowsFormat::Table => terminal_width().filter(|_| args.output.is_none()).map_or(Form::Table, Form::Fit),
         RowsFormat::Json => Form::Json,
         RowsFormat::Csv => Form::Csv,
         RowsFormat::Parquet => Form::Parquet,
@@ -35,6 +37,9 @@ pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
         bail!("Parquet is nothing for a terminal: name a file with --output, or pipe it");
     }
     let paths = if args.paths.is_empty() { vec![config.serve.data.clone()] } else { args.paths };
+    // A mistake in the question is told before much is read.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(engine.ask(Facts::default().batches()?, &sql))?;
     let progress = Progress::start(!global.quiet && global.verbose == 0);
     let (facts, account) = gather(&paths, &config, &progress)?;
     if facts.is_empty() {
@@ -44,7 +49,6 @@ pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
         );
     }
     progress.doing(format!("asking {} facts", facts.len()));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let answer = runtime.block_on(engine.ask(facts.batches()?, &sql))?;
     drop(progress);
     let bytes = rows::render(&answer, form)?;
@@ -60,13 +64,32 @@ pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
     Ok(Outcome::Clean)
 }
 
-/// What can be asked: tables and views, with their columns.
-fn tables(engine: &Engine) -> anyhow::Result<String> {
+/// What a column holds, in a word.
+fn word(data_type: &DataType) -> String {
+    match data_type {
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => "text".to_owned(),
+        DataType::Boolean => "boolean".to_owned(),
+        DataType::Timestamp(..) => "timestamp".to_owned(),
+        DataType::Interval(_) | DataType::Duration(_) => "interval".to_owned(),
+        DataType::List(item) | DataType::LargeList(item) => format!("list of {}", word(item.data_type())),
+        number if number.is_integer() => "bigint".to_owned(),
+        number if number.is_floating() => "double".to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// What can be asked: tables and views, with their columns; or one of them.
+fn tables(engine: &Engine, only: Option<&str>) -> anyhow::Result<String> {
+    let readable = engine.readable()?;
+    if let Some(only) = only.filter(|only| !readable.iter().any(|(name, _)| name == only)) {
+        let names: Vec<&str> = readable.iter().map(|(name, _)| name.as_str()).collect();
+        bail!("there is no table or view `{only}`; there are {}", names.join(", "));
+    }
     let mut text = String::new();
-    for (name, schema) in engine.readable()? {
+    for (name, schema) in readable.iter().filter(|(name, _)| only.is_none_or(|only| only == name)) {
         writeln!(text, "{name}")?;
         for field in schema.fields() {
-            writeln!(text, "  {:<28} {}", field.name(), field.data_type())?;
+            writeln!(text, "  {:<28} {}", field.name(), word(field.data_type()))?;
         }
     }
     Ok(text)

@@ -2,24 +2,26 @@
 //!
 //! In: a folder of rules, or the built-in ones. Out: pages about them, or problems with their places. Evaluates nothing.
 
-use std::path::Path;
+use std::path::PathBuf;
 
+use super::cases;
 use super::corpus::{corpus, known_rule};
-use super::{Outcome, configure, page_width, print, say};
+use super::{Outcome, configure, page_width, print, say, terminal_width};
 use crate::cli::{Global, Rules};
-use crate::config::Overrides;
+use crate::config::{Config, Overrides};
 use crate::rules::{self, Corpus, CorpusError, render};
 
 /// Runs a `rules` command.
 pub(super) fn run(args: Rules, global: &Global) -> anyhow::Result<Outcome> {
     let config = configure(global, Overrides::default())?;
-    let corpus = || corpus(config.queries.as_deref());
+    let corpus = || corpus(&config);
     let text = match args {
-        Rules::List => render::list(&corpus()?),
+        Rules::List => render::list(&corpus()?, terminal_width()),
         Rules::Show { id, sql } => show(&corpus()?, &id, sql)?,
         Rules::Docs => render::readme(&corpus()?),
         Rules::Alerts { runbook_base } => render::alerts(&corpus()?, &runbook_base),
-        Rules::Check { dir } => return check(dir.as_deref().or(config.queries.as_deref())),
+        Rules::Test(args) => return cases::run(&args, &config, global),
+        Rules::Check { dir } => return check(dir, &config),
     };
     print(&text)?;
     Ok(Outcome::Clean)
@@ -30,10 +32,10 @@ fn show(corpus: &Corpus, id: &str, sql: bool) -> anyhow::Result<String> {
     Ok(if sql { rule.query.text.clone() } else { render::show(rule, page_width()) })
 }
 
-fn check(folder: Option<&Path>) -> anyhow::Result<Outcome> {
+fn check(folder: Option<PathBuf>, config: &Config) -> anyhow::Result<Outcome> {
     let loaded = match folder {
-        Some(folder) => Corpus::from_dir(folder),
-        None => Corpus::embedded(),
+        Some(folder) => Corpus::from_dir(&folder),
+        None => Corpus::of(config.queries.as_deref(), config.add_queries.as_deref()),
     };
     let problems = match loaded {
         Ok(corpus) => rules::check(&corpus),

@@ -98,7 +98,7 @@ fn bare(reference: &str) -> &str {
 
 /// The rules, with the thresholds of the configuration, ready to judge.
 pub(super) fn engine(config: &Config) -> anyhow::Result<Engine> {
-    let corpus = corpus(config.queries.as_deref())?;
+    let corpus = corpus(config)?;
     for id in &config.rules {
         known_rule(id, &corpus)?;
     }

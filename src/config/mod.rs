@@ -80,6 +80,8 @@ pub struct Config {
     pub as_of: Option<Instant>,
     /// Folder of rules, views and word lists; none for the built-in ones.
     pub queries: Option<PathBuf>,
+    /// Folder of rules and views that are there beside those; one of the same name is there instead.
+    pub add_queries: Option<PathBuf>,
     /// References that are one agent, by the name to call it.
     pub agents: BTreeMap<String, Vec<String>>,
     /// References that are one client, by the name to call it.
@@ -113,6 +115,8 @@ pub struct Overrides {
     pub as_of: Option<Instant>,
     /// As in [`Config`].
     pub queries: Option<PathBuf>,
+    /// As in [`Config`].
+    pub add_queries: Option<PathBuf>,
     /// As in [`Config`].
     pub serve: ServeOverrides,
 }
@@ -186,6 +190,7 @@ struct File {
     fail_on: Option<FailOn>,
     rules: Vec<String>,
     queries: Option<PathBuf>,
+    add_queries: Option<PathBuf>,
     agents: BTreeMap<String, Vec<String>>,
     clients: BTreeMap<String, Vec<String>>,
     observers: Vec<ObserverBySource>,
@@ -273,6 +278,7 @@ impl Config {
             rules: if given.rules.is_empty() { file.rules } else { given.rules },
             as_of: given.as_of,
             queries: given.queries.or(file.queries),
+            add_queries: given.add_queries.or(file.add_queries),
             agents: file.agents,
             clients: file.clients,
             observers: file.observers,
@@ -310,7 +316,8 @@ impl File {
     /// Paths in a file are relative to its folder, so that it means the same from wherever the program is started.
     fn resolve_paths(&mut self, folder: &Path) {
         let vocabulary = &mut self.vocabulary;
-        for path in vocabulary.patterns.iter_mut().chain(&mut vocabulary.aliases).chain(&mut self.queries) {
+        let queries = self.queries.iter_mut().chain(&mut self.add_queries);
+        for path in vocabulary.patterns.iter_mut().chain(&mut vocabulary.aliases).chain(queries) {
             *path = folder.join(&*path);
         }
         self.serve.resolve_paths(folder);

@@ -4,6 +4,7 @@
 
 mod accepted;
 pub mod active;
+pub mod coverage;
 mod finding;
 pub mod incident;
 mod report;

@@ -27,6 +27,12 @@ pub struct Report {
     pub accepted: AcceptedCount,
     /// The instant as of which findings are shown; none for each agent's last fact.
     pub as_of: Option<Instant>,
+    /// Begin of the window in which findings must have been seen to be shown, if there is one.
+    pub since: Option<Instant>,
+    /// End of that window.
+    pub until: Option<Instant>,
+    /// Findings that were not seen in the window, and are left out.
+    pub outside: usize,
 }
 
 /// A rule or view that failed, in whole or in some rows.
@@ -56,6 +62,8 @@ pub struct SourceIntake {
     pub name: String,
     /// Formats recognised in it, in order of appearance.
     pub formats: Vec<&'static str>,
+    /// Ids of the emitters that were told in it.
+    pub emitters: Vec<String>,
     /// Records decoded.
     pub records: u64,
     /// Lines of logs among them.
@@ -80,6 +88,12 @@ pub struct RejectCount {
 }
 
 impl Intake {
+    /// Ids of the emitters that were told in any input, in order.
+    pub fn emitters(&self) -> Vec<String> {
+        let emitters: BTreeSet<&String> = self.sources.iter().flat_map(|source| &source.emitters).collect();
+        emitters.into_iter().cloned().collect()
+    }
+
     /// Records decoded from all inputs.
     pub fn records(&self) -> u64 {
         self.sources.iter().map(|source| source.records).sum()

@@ -13,6 +13,7 @@ mod card_model;
 mod card_security;
 mod credential;
 mod document;
+pub mod emitters;
 pub mod exchange;
 pub mod fingerprint;
 mod host;

@@ -23,6 +23,12 @@ fn no_facts(intake: &Intake) -> Vec<String> {
     lines.extend(sources(intake));
     lines.extend(rejects(intake));
     lines.push(advice(intake).to_owned());
+    if !intake.emitters().is_empty() {
+        lines.push(
+            "`a2a-drift coverage` with the same paths names the settings of what wrote them that would show more"
+                .to_owned(),
+        );
+    }
     lines
 }
 
@@ -86,7 +92,8 @@ fn all_blind(report: &Report) -> Vec<String> {
     });
     lines.extend(missing);
     lines.push(
-        "what to do: add a source that has these fields; `a2a-drift rules show ID` says what a rule looks at"
+        "what to do: add a source that has these fields, or turn them on where you have it: `a2a-drift coverage` with the \
+         same paths says how"
             .to_owned(),
     );
     lines
@@ -107,7 +114,13 @@ mod tests {
 
     fn intake(formats: Vec<&'static str>, records: u64) -> Intake {
         Intake {
-            sources: vec![SourceIntake { name: "day.log".into(), formats, records, logs: 0, rejects: 3 }],
+            sources: vec![SourceIntake {
+                name: "day.log".into(),
+                formats,
+                records,
+                rejects: 3,
+                ..SourceIntake::default()
+            }],
             rejects: vec![RejectCount {
                 reason: "unknown-text",
                 count: 3,

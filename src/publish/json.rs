@@ -107,10 +107,13 @@ impl<'a> Output<'a> {
 struct Summary {
     verdict: &'static str,
     as_of: Option<String>,
+    since: Option<String>,
+    until: Option<String>,
     critical: usize,
     warning: usize,
     info: usize,
     accepted: usize,
+    outside_window: usize,
     agents: usize,
     tasks: usize,
     clients: usize,
@@ -133,10 +136,13 @@ impl Summary {
                 Verdict::Unjudged => "unjudged",
             },
             as_of: report.as_of.map(Instant::to_rfc3339),
+            since: report.since.map(Instant::to_rfc3339),
+            until: report.until.map(Instant::to_rfc3339),
             critical: report.count(Severity::Critical),
             warning: report.count(Severity::Warning),
             info: report.count(Severity::Info),
             accepted: report.accepted.baseline + report.accepted.suppressed,
+            outside_window: report.outside,
             agents: report.agents().len(),
             tasks: report.tasks().len(),
             clients: report.clients().len(),
@@ -323,13 +329,20 @@ impl<'a> FailureOut<'a> {
 struct SourceOut<'a> {
     source: &'a str,
     formats: &'a [&'static str],
+    emitters: &'a [String],
     records: u64,
     rejects: u64,
 }
 
 impl<'a> SourceOut<'a> {
     fn of(source: &'a SourceIntake) -> Self {
-        Self { source: &source.name, formats: &source.formats, records: source.records, rejects: source.rejects }
+        Self {
+            source: &source.name,
+            formats: &source.formats,
+            emitters: &source.emitters,
+            records: source.records,
+            rejects: source.rejects,
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::words::{clean, count, counts, date_time, day, place, short_hash, time_on};
+use super::words::{clean, count, counts, date_time, day, place, short_hash, time_on, window};
 use crate::findings::{Finding, Incident, Report, Severity, Verdict};
 
 /// Findings of one incident that are shown in full.
@@ -50,7 +50,8 @@ fn verdict(page: &mut String, report: &Report) {
     line(
         page,
         &format!(
-            "{found}; {} of {} could judge {}.\n",
+            "{found}{}; {} of {} could judge {}.\n",
+            window(report).map(|window| format!(" ({window})")).unwrap_or_default(),
             report.coverage.len() - blind,
             count(report.coverage.len(), "rule"),
             count(records, "record"),
@@ -144,7 +145,7 @@ fn blind(page: &mut String, report: &Report) {
 }
 
 /// Text from outside, with what Markdown would act on escaped.
-fn text(outside: &str) -> String {
+pub(super) fn text(outside: &str) -> String {
     let mut safe = String::with_capacity(outside.len());
     for c in clean(outside).chars() {
         match c {
@@ -165,7 +166,7 @@ fn text(outside: &str) -> String {
 }
 
 /// Text from outside within backticks.
-fn code(outside: &str) -> String {
+pub(super) fn code(outside: &str) -> String {
     clean(outside).replace('`', "'").replace('|', "\\|")
 }
 

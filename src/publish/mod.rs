@@ -4,6 +4,7 @@
 //! the page is, and strips colours where they are not wanted.
 
 pub mod alertmanager;
+pub mod coverage;
 pub mod diagnosis;
 pub mod json;
 pub mod junit;

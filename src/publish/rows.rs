@@ -4,18 +4,22 @@
 
 use arrow::array::RecordBatch;
 use arrow::error::ArrowError;
-use arrow::util::display::FormatOptions;
+use arrow::util::display::{ArrayFormatter, FormatOptions};
 use arrow::util::pretty::pretty_format_batches_with_options;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::errors::ParquetError;
 
-use super::words::clean_lines;
+use textwrap::core::display_width;
+
+use super::words::{clean, clean_lines, count};
 
 /// Form of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
     /// Aligned columns.
     Table,
+    /// Aligned columns if they fit so many characters, else each row by itself, a line a column.
+    Fit(usize),
     /// One JSON object a line.
     Json,
     /// Comma separated, with a header line.
@@ -42,6 +46,10 @@ pub enum RowsError {
 pub fn render(rows: &RecordBatch, form: Form) -> Result<Vec<u8>, RowsError> {
     Ok(match form {
         Form::Table => table(rows)?.into_bytes(),
+        Form::Fit(width) => match table(rows)? {
+            table if table.lines().all(|line| display_width(line) <= width) => table.into_bytes(),
+            _ => records(rows)?.into_bytes(),
+        },
         Form::Json => {
             let mut writer = arrow::json::LineDelimitedWriter::new(Vec::new());
             writer.write(rows)?;
@@ -65,10 +73,29 @@ pub fn render(rows: &RecordBatch, form: Form) -> Result<Vec<u8>, RowsError> {
 
 /// Aligned columns and the number of rows; what came from outside cannot act on the terminal.
 fn table(rows: &RecordBatch) -> Result<String, ArrowError> {
-    let options = FormatOptions::default().with_null("-").with_timestamp_format(Some("%Y-%m-%dT%H:%M:%S%.3fZ"));
-    let drawn = pretty_format_batches_with_options(std::slice::from_ref(rows), &options)?;
-    let count = rows.num_rows();
-    Ok(clean_lines(&format!("{drawn}\n{count} {}\n", if count == 1 { "row" } else { "rows" })).into_owned())
+    let drawn = pretty_format_batches_with_options(std::slice::from_ref(rows), &options())?;
+    Ok(clean_lines(&format!("{drawn}\n{}\n", count(rows.num_rows(), "row"))).into_owned())
+}
+
+/// Each row by itself, a line a column.
+fn records(rows: &RecordBatch) -> Result<String, ArrowError> {
+    let (schema, options) = (rows.schema(), options());
+    let names: Vec<&str> = schema.fields().iter().map(|field| field.name().as_str()).collect();
+    let widest = names.iter().map(|name| display_width(name)).max().unwrap_or_default();
+    let columns: Vec<ArrayFormatter<'_>> =
+        rows.columns().iter().map(|column| ArrayFormatter::try_new(column, &options)).collect::<Result<_, _>>()?;
+    let mut text = String::new();
+    for row in 0..rows.num_rows() {
+        text.push_str(&format!("-- {}\n", row + 1));
+        for (name, column) in names.iter().zip(&columns) {
+            text.push_str(&format!("  {name:<widest$}  {}\n", clean(&column.value(row).try_to_string()?)));
+        }
+    }
+    Ok(format!("{}{}\n", clean_lines(&text), count(rows.num_rows(), "row")))
+}
+
+fn options() -> FormatOptions<'static> {
+    FormatOptions::default().with_null("-").with_timestamp_format(Some("%Y-%m-%dT%H:%M:%S%.3fZ"))
 }
 
 #[cfg(test)]
@@ -103,6 +130,17 @@ mod tests {
         assert!(!table.contains('\u{1b}'), "{table}");
         assert!(table.contains("| 2026-11-30T06:15:34.786Z |"), "{table}");
         assert!(table.ends_with("2 rows\n"), "{table}");
+    }
+
+    #[test]
+    fn what_is_wider_than_the_page_is_shown_row_by_row() {
+        assert_eq!(text(Form::Fit(200)), text(Form::Table));
+        let records = text(Form::Fit(30));
+        assert!(
+            records.starts_with("-- 1\n  agent  a\\u{1b}[31m\n  tasks  2\n  at     2026-11-30T06:15:34.786Z\n-- 2\n"),
+            "{records}"
+        );
+        assert!(records.ends_with("  at     -\n2 rows\n"), "{records}");
     }
 
     #[test]

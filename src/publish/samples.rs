@@ -46,6 +46,7 @@ pub(super) fn bad_rollout() -> Report {
                     records: 311,
                     logs: 0,
                     rejects: 2,
+                    emitters: vec!["exchange-lines".into()],
                 },
                 SourceIntake {
                     name: "captures/day.har.gz".into(),
@@ -53,6 +54,7 @@ pub(super) fn bad_rollout() -> Report {
                     records: 40,
                     logs: 0,
                     rejects: 0,
+                    emitters: vec!["har".into()],
                 },
             ],
             rejects: vec![RejectCount {

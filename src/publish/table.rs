@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use anstyle::{AnsiColor, Color, Style};
 
 use self::finding::{full, in_brief};
-use super::words::{clean, count, counts, date_time, day, first_few, folder_of_all, place, short_hash};
+use super::words::{clean, count, counts, date_time, day, first_few, folder_of_all, place, short_hash, window};
 use crate::findings::{AcceptedCount, Finding, Incident, Report, Severity, Verdict};
 use crate::page::Page;
 
@@ -115,7 +115,8 @@ fn basis(report: &Report, view: View<'_>) -> String {
     let AcceptedCount { baseline, suppressed } = report.accepted;
     let accepted = counts(&[(baseline, "baseline finding"), (suppressed, "suppressed finding")]);
     let accepted = if accepted.is_empty() { accepted } else { format!("; not shown: {accepted}") };
-    format!("{records} from {sources}{below}; {judging} of {rules} could judge; as of {as_of}{accepted}")
+    let window = window(report).map(|window| format!("; {window}")).unwrap_or_default();
+    format!("{records} from {sources}{below}; {judging} of {rules} could judge; as of {as_of}{window}{accepted}")
 }
 
 fn show_incident(page: &mut Page, report: &Report, incident: &Incident, view: View<'_>) {

@@ -7,6 +7,7 @@ use std::fmt::{Display, Write};
 
 use chrono::{DateTime, NaiveDate, Utc};
 
+use crate::findings::Report;
 use crate::instant::Instant;
 
 /// `1 task`, `3 tasks`; irregular plurals are not needed.
@@ -77,6 +78,15 @@ pub(super) fn time_on(day_of_page: NaiveDate, at: Instant) -> String {
     let date = if day(at) == day_of_page { "" } else { "%Y-%m-%d " };
     let fraction = if at_utc.timestamp_subsec_millis() == 0 { "" } else { "%.3f" };
     at_utc.format(&format!("{date}%H:%M:%S{fraction}Z")).to_string()
+}
+
+/// The window in which findings must have been seen to be shown, and how many are left out for it.
+pub(super) fn window(report: &Report) -> Option<String> {
+    let since = report.since.map(|since| format!("since {}", date_time(since)));
+    let until = report.until.map(|until| format!("until {}", date_time(until)));
+    let bounds: Vec<String> = since.into_iter().chain(until).collect();
+    (!bounds.is_empty())
+        .then(|| format!("seen {}, {} outside of that", bounds.join(" "), count(report.outside, "finding")))
 }
 
 /// A place that editors and people understand: `day.ndjson:12`, `day.pb at byte 4096`. The folder that all sources are in

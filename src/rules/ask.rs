@@ -10,7 +10,7 @@ use arrow::array::RecordBatch;
 use super::evaluate::{Engine, EngineError};
 use super::params::Params;
 use super::plan::{self, QueryError};
-use super::problem::listed;
+use super::problem::{listed, near};
 use super::query::Query;
 use super::stack;
 use crate::tables::Facts;
@@ -34,10 +34,12 @@ pub enum AskError {
         message: String,
     },
     /// It reads what is not there.
-    #[error("there is no table or view `{name}`; there are {valid}")]
+    #[error("there is no table or view `{name}`{near}; there are {valid}")]
     Unknown {
         /// What it reads.
         name: String,
+        /// The name that may be meant, as a question; empty if none is like it.
+        near: String,
         /// What there is.
         valid: String,
     },
@@ -61,7 +63,10 @@ pub enum AskError {
 fn at(sql: &str, line: usize, column: usize, message: &str) -> String {
     let text = sql.lines().nth(line.saturating_sub(1)).unwrap_or_default();
     let before = column.saturating_sub(1).min(text.chars().count());
-    format!("line {line}, column {column}: {message}\n  {text}\n  {}^", " ".repeat(before))
+    // What an engine has to say beyond the first line would part the mark from what it is about.
+    let (message, more) = message.split_once('\n').unwrap_or((message, ""));
+    let more = if more.is_empty() { String::new() } else { format!("\n{}", more.trim_end()) };
+    format!("line {line}, column {column}: {message}\n  {text}\n  {}^{more}", " ".repeat(before))
 }
 
 impl Engine {
@@ -128,8 +133,9 @@ impl Engine {
         let views: BTreeSet<&str> = self.corpus.views.iter().map(|view| view.name.as_str()).collect();
         let known = |name: &String| tables.contains(name.as_str()) || views.contains(name.as_str());
         if let Some(name) = wanted.iter().find(|name| !known(name)) {
+            let near = near(name, tables.iter().chain(&views).copied());
             let valid = listed(tables.iter().chain(&views));
-            return Err(AskError::Unknown { name: name.clone(), valid });
+            return Err(AskError::Unknown { name: name.clone(), near, valid });
         }
         wanted.retain(|name| views.contains(name.as_str()));
         Ok(wanted)
@@ -199,8 +205,13 @@ mod tests {
     async fn a_mistake_is_shown_where_it_is() {
         let error = asked("SELECT agent,\n  nothing\nFROM task_events").await.unwrap_err().to_string();
         assert!(error.starts_with("line 2, column 3: "), "{error}");
-        assert!(error.ends_with("\n    nothing\n    ^"), "{error}");
+        assert!(error.contains("\n    nothing\n    ^\nValid fields are "), "{error}");
         let error = asked("SELECT 1 FROM task_event").await.unwrap_err().to_string();
-        assert!(error.starts_with("there is no table or view `task_event`; there are `artifact_parts`, "), "{error}");
+        assert!(
+            error.starts_with(
+                "there is no table or view `task_event` (did you mean `task_events`?); there are `artifact_parts`, "
+            ),
+            "{error}"
+        );
     }
 }

@@ -6,18 +6,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use include_dir::{Dir, include_dir};
-use walkdir::WalkDir;
-
+use super::files::{self, File};
 use super::header::{self, RuleHeader, ViewHeader};
-use super::problem::{Problem, listed};
+use super::problem::{Problem, listed, near};
 use super::query::Query;
 use super::source::{Place, Section, Source};
 use super::{reach, shape, stack};
 use crate::tables::Facts;
-
-static RULES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/queries/rules");
-static VIEWS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/queries/views");
 
 /// Rules and views.
 #[derive(Debug, Clone)]
@@ -88,59 +83,44 @@ pub enum CorpusError {
     Thread(#[source] std::io::Error),
 }
 
-/// A file of the corpus: its path for messages, its path within the folder, its bytes.
-type File = (PathBuf, PathBuf, Vec<u8>);
-
 impl Corpus {
     /// The corpus in the binary.
     ///
     /// # Errors
     /// When it does not hold together, which the tests of this crate rule out.
     pub fn embedded() -> Result<Self, CorpusError> {
-        let mut files = Vec::new();
-        let mut dirs = vec![("rules", &RULES), ("views", &VIEWS)];
-        while let Some((folder, dir)) = dirs.pop() {
-            dirs.extend(dir.dirs().map(|dir| (folder, dir)));
-            files.extend(dir.files().map(|file| {
-                let within = Path::new(folder).join(file.path());
-                (Path::new("queries").join(&within), within, file.contents().to_owned())
-            }));
-        }
-        Self::read(files)
+        Self::read(files::embedded(), false)
     }
 
-    /// The corpus in a folder that has `rules/<category>/<id>.sql` and `views/<name>.sql`.
+    /// The corpus in a folder that has `rules/<category>/<id>.sql` and `views/<name>.sql`. Views that its queries read and that
+    /// are not there are the built-in ones.
     ///
     /// # Errors
     /// When a file cannot be read, or the corpus does not hold together: then every problem found is told.
     pub fn from_dir(dir: &Path) -> Result<Self, CorpusError> {
-        let mut files = Vec::new();
-        let read_error = |path: &Path| {
-            let path = path.to_owned();
-            |source| CorpusError::Read { path, source }
-        };
-        for entry in WalkDir::new(dir).follow_links(true).sort_by_file_name() {
-            let entry = entry.map_err(|error| {
-                let path = error.path().unwrap_or(dir).to_owned();
-                CorpusError::Read { path, source: error.into() }
-            })?;
-            if entry.file_type().is_file() {
-                let path = entry.path();
-                let within = path.strip_prefix(dir).unwrap_or(path).to_owned();
-                files.push((path.to_owned(), within, std::fs::read(path).map_err(read_error(path))?));
-            }
-        }
-        let is_query = |(_, within, _): &File| within.starts_with("rules") || within.starts_with("views");
-        if !files.iter().any(is_query) {
-            let message = "there are no `rules/<category>/<id>.sql` and no `views/<name>.sql` in this folder";
-            return Err(CorpusError::Invalid(vec![Problem::at(dir, (1, 1), message)]));
-        }
-        Self::read(files)
+        Self::read(files::of(dir)?, true)
     }
 
-    fn read(mut files: Vec<File>) -> Result<Self, CorpusError> {
+    /// The corpus in a folder, else the built-in one; and what another folder has beside it, or instead where it has a file of
+    /// the same path.
+    ///
+    /// # Errors
+    /// As [`Corpus::from_dir`].
+    pub fn of(base: Option<&Path>, beside: Option<&Path>) -> Result<Self, CorpusError> {
+        let mut all = base.map_or_else(|| Ok(files::embedded()), files::of)?;
+        if let Some(beside) = beside {
+            let own = files::of(beside)?;
+            all.retain(|file| !own.iter().any(|own| own.within == file.within));
+            all.extend(own);
+        }
+        Self::read(all, base.is_some())
+    }
+
+    fn read(mut files: Vec<File>, lends: bool) -> Result<Self, CorpusError> {
         files.sort();
-        stack::deep(|| Loader::default().load(files)).map_err(CorpusError::Thread)?.map_err(CorpusError::Invalid)
+        stack::deep(|| Loader { lends, ..Loader::default() }.load(files))
+            .map_err(CorpusError::Thread)?
+            .map_err(CorpusError::Invalid)
     }
 
     /// A rule by its id.
@@ -185,6 +165,8 @@ impl Corpus {
 
 #[derive(Default)]
 struct Loader {
+    /// Whether built-in views are there for queries that read them.
+    lends: bool,
     views: Vec<View>,
     rules: Vec<Rule>,
     problems: Vec<Problem>,
@@ -192,7 +174,7 @@ struct Loader {
 
 impl Loader {
     fn load(mut self, files: Vec<File>) -> Result<Corpus, Vec<Problem>> {
-        for (path, within, bytes) in files {
+        for File { path, within, bytes } in files {
             let parts: Vec<String> = within.iter().map(|part| part.to_string_lossy().into_owned()).collect();
             let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
             let result = match parts[..] {
@@ -209,6 +191,9 @@ impl Loader {
             if let Err((place, message)) = result {
                 self.problems.push(Problem::at(&path, place, message));
             }
+        }
+        if self.lends {
+            self.lend();
         }
         self.check_names();
         if self.problems.is_empty() {
@@ -247,6 +232,38 @@ impl Loader {
         Ok(())
     }
 
+    /// Names of built-in views that queries may read.
+    fn lendable(&self) -> impl Iterator<Item = String> {
+        files::embedded_views().filter(|_| self.lends).map(|(name, _)| name)
+    }
+
+    /// Adds the built-in views that queries read and the folder does not have, and those that these read.
+    fn lend(&mut self) {
+        loop {
+            let have: BTreeSet<&str> = self
+                .views
+                .iter()
+                .map(|view| view.name.as_str())
+                .chain(self.rules.iter().map(|rule| rule.id.as_str()))
+                .collect();
+            let queries = self.views.iter().map(|view| &view.query).chain(self.rules.iter().map(|rule| &rule.query));
+            let lacking: BTreeSet<String> =
+                queries.flat_map(|query| &query.reads).filter(|read| !have.contains(read.as_str())).cloned().collect();
+            let lent: Vec<File> =
+                files::embedded_views().filter(|(name, _)| lacking.contains(name)).map(|(_, file)| file).collect();
+            if lent.is_empty() {
+                return;
+            }
+            for File { path, bytes, .. } in lent {
+                let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+                if let Err((place, message)) = self.view(&path, &name, bytes) {
+                    self.problems.push(Problem::at(&path, place, message));
+                    return;
+                }
+            }
+        }
+    }
+
     /// Names are unique, and what a query reads exists.
     fn check_names(&mut self) {
         let tables: BTreeSet<String> = Facts::schemas().into_iter().map(|(name, _)| name.to_owned()).collect();
@@ -263,9 +280,11 @@ impl Loader {
                 let known = tables.contains(read) || views.contains(read) || (is_rule && rules.contains(read));
                 if !known {
                     let what = if is_rule { "table, view or rule" } else { "table or view" };
-                    let rules = rules.iter().filter(|_| is_rule);
-                    let valid = listed(tables.iter().chain(&views).chain(rules));
-                    let message = format!("no {what} `{read}`; there are {valid}");
+                    let rules = rules.iter().filter(|_| is_rule).cloned();
+                    let valid = tables.iter().chain(&views).cloned().chain(rules).chain(self.lendable());
+                    let valid: BTreeSet<String> = valid.collect();
+                    let near = near(read, valid.iter().map(String::as_str));
+                    let message = format!("no {what} `{read}`{near}; there are {}", listed(valid));
                     self.problems.push(Problem::at(path, query.place_of(read), message));
                 }
             }

@@ -1,41 +1,158 @@
-//! How fields that rules need come to be filled.
+//! How fields that rules need come to be filled: by a setting of an emitter in use, else in words that hold for any.
 //!
-//! In: `queries/fields.toml`, a need. Out: advice in a sentence. Knows no rule.
+//! In: `queries/fields.toml` and `queries/emitters.toml`, a need, the emitters in use. Out: settings and sentences. Knows no
+//! rule, and does not know how emitters are told.
 
 use std::collections::BTreeMap;
 
-const EMBEDDED: &str = include_str!("../../queries/fields.toml");
+use serde::Deserialize;
 
-/// Advice by the beginning of a need.
+use super::needs::Need;
+
+const FIELDS: &str = include_str!("../../queries/fields.toml");
+const EMITTERS: &str = include_str!("../../queries/emitters.toml");
+
+/// The emitter that is in use always.
+const ANY: &str = "any";
+
+/// What is known about filling fields.
 #[derive(Debug, Clone, Default)]
-pub struct Advice(BTreeMap<String, String>);
+pub struct Advice {
+    /// Sentences, by the beginning of a need.
+    general: BTreeMap<String, String>,
+    emitters: Vec<Emitter>,
+}
+
+/// What an emitter can be made to say, and what not.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Emitter {
+    /// Its name in files and output.
+    pub id: String,
+    /// Its name for people.
+    pub title: String,
+    /// Its settings.
+    #[serde(default)]
+    pub settings: Vec<Setting>,
+    /// What none of its settings brings.
+    #[serde(default)]
+    pub never: Vec<Never>,
+}
+
+/// A setting of an emitter.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Setting {
+    /// As it is written where the emitter is configured.
+    pub set: String,
+    /// What else to know.
+    #[serde(default)]
+    pub note: String,
+    /// Beginnings of the fields that it brings.
+    pub fills: Vec<String>,
+    /// Where it is documented.
+    pub source: String,
+}
+
+/// Fields that an emitter does not have.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Never {
+    /// Beginnings of the fields.
+    pub fields: Vec<String>,
+    /// Why.
+    pub because: String,
+    /// Where that is documented.
+    pub source: String,
+}
+
+#[derive(Deserialize)]
+struct File {
+    emitters: Vec<Emitter>,
+}
 
 impl Advice {
     /// The built-in advice.
     pub fn embedded() -> Self {
-        // A test holds that the file can be read.
-        Self(toml::from_str(EMBEDDED).unwrap_or_default())
+        // Tests hold that the files can be read.
+        let emitters = toml::from_str(EMITTERS).map_or_else(|_| Vec::new(), |file: File| file.emitters);
+        Self { general: toml::from_str(FIELDS).unwrap_or_default(), emitters }
     }
 
-    /// How to fill what a need names; of several fields of which one is enough, the first.
+    /// How to fill what a need names, whoever emits; of several fields of which one is enough, the first.
     pub fn on(&self, need: &str) -> Option<&str> {
-        let fits = self.0.iter().filter(|(beginning, _)| need.starts_with(beginning.as_str()));
+        let fits = self.general.iter().filter(|(beginning, _)| need.starts_with(beginning.as_str()));
         fits.max_by_key(|(beginning, _)| beginning.len()).map(|(_, advice)| advice.as_str())
     }
+
+    /// How to fill what a need names where these emitters are in use: the first setting that does, and whose it is.
+    pub fn setting(&self, need: &Need, in_use: &[String]) -> Option<(&Emitter, &Setting)> {
+        self.in_use(in_use)
+            .find_map(|emitter| Some((emitter, emitter.settings.iter().find(|setting| fills(&setting.fills, need))?)))
+    }
+
+    /// Emitters in use that will not fill what a need names, with why.
+    pub fn never(&self, need: &Need, in_use: &[String]) -> Vec<(&Emitter, &Never)> {
+        self.in_use(in_use)
+            .filter_map(|emitter| Some((emitter, emitter.never.iter().find(|never| fills(&never.fields, need))?)))
+            .collect()
+    }
+
+    /// In one sentence: the setting of an emitter in use, else the advice that holds for any.
+    pub fn sentence(&self, need: &Need, in_use: &[String]) -> Option<String> {
+        match self.setting(need, in_use) {
+            Some((emitter, Setting { set, note, .. })) => {
+                Some(format!("{}: {set} ({})", emitter.title, note.trim_end_matches('.')))
+            }
+            None => self.on(&need.text).map(str::to_owned),
+        }
+    }
+
+    /// All that emitters can be made to say.
+    pub fn emitters(&self) -> &[Emitter] {
+        &self.emitters
+    }
+
+    /// What anyone can set, whatever emits.
+    pub fn any(&self) -> Option<&Emitter> {
+        self.emitters.iter().find(|emitter| emitter.id == ANY)
+    }
+
+    fn in_use<'a>(&'a self, ids: &[String]) -> impl Iterator<Item = &'a Emitter> {
+        self.emitters.iter().filter(move |emitter| ids.contains(&emitter.id))
+    }
+}
+
+/// Whether one of these beginnings of fields fills a need. A need with a condition must be written out: what fills a field does
+/// not fill it in every way.
+pub(super) fn fills(beginnings: &[String], need: &Need) -> bool {
+    need.fields().any(|field| {
+        let name = format!("{}.{}", field.table, field.column);
+        let conditions: Vec<String> = field.when.iter().map(|(column, value)| format!("{column}={value}")).collect();
+        let exact = format!("{name}[{}]", conditions.join(","));
+        beginnings.iter().any(|beginning| match conditions.is_empty() {
+            true => *beginning == name || (beginning.ends_with('.') && name.starts_with(beginning.as_str())),
+            false => *beginning == exact,
+        })
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::rules::Corpus;
+    use crate::tables::Facts;
+
+    fn need(text: &str) -> Need {
+        Need::try_from(text.to_owned()).unwrap()
+    }
+
+    fn needs() -> Vec<Need> {
+        Corpus::embedded().unwrap().rules.into_iter().flat_map(|rule| rule.header.needs).collect()
+    }
 
     #[test]
     fn there_is_advice_on_every_need_of_every_rule() {
         let advice = Advice::embedded();
-        for rule in &Corpus::embedded().unwrap().rules {
-            for need in &rule.header.needs {
-                assert!(advice.on(&need.text).is_some_and(|advice| advice.ends_with('.')), "{}", need.text);
-            }
+        for need in needs() {
+            assert!(advice.on(&need.text).is_some_and(|advice| advice.ends_with('.')), "{}", need.text);
         }
     }
 
@@ -45,5 +162,59 @@ mod tests {
         let local = advice.on("task_events.state[origin=local]").unwrap();
         assert!(local.contains("a2a.local") && !advice.on("task_events.state").unwrap().contains("a2a.local"));
         assert_eq!(advice.on("weather.wind"), None);
+    }
+
+    #[test]
+    fn every_setting_has_a_source_and_names_fields_that_there_are() {
+        let read: File = toml::from_str(EMITTERS).unwrap();
+        let schemas = Facts::schemas();
+        let exists = |beginning: &str| {
+            let (table, column) = beginning.split_once('.').unwrap();
+            let column = column.split('[').next().unwrap();
+            let schema = schemas.iter().find(|(name, _)| *name == table).map(|(_, schema)| schema);
+            schema.is_some_and(|schema| column.is_empty() || schema.field_with_name(column).is_ok())
+        };
+        for emitter in &read.emitters {
+            assert!(!emitter.settings.is_empty() || !emitter.never.is_empty(), "{}", emitter.id);
+            for Setting { set, note, fills, source } in &emitter.settings {
+                assert!(!set.is_empty() && !source.is_empty() && note.ends_with('.'), "{}: {set}", emitter.id);
+                assert!(!fills.is_empty() && fills.iter().all(|field| exists(field)), "{}: {fills:?}", emitter.id);
+            }
+            for Never { fields, because, source } in &emitter.never {
+                assert!(!because.is_empty() && !because.ends_with('.') && !source.is_empty(), "{}", emitter.id);
+                assert!(fields.iter().all(|field| exists(field)), "{}: {fields:?}", emitter.id);
+            }
+        }
+    }
+
+    #[test]
+    fn no_emitter_says_what_it_never_says() {
+        let advice = Advice::embedded();
+        for (emitter, need) in
+            advice.emitters().iter().flat_map(|emitter| needs().into_iter().map(move |n| (emitter, n)))
+        {
+            let in_use = [emitter.id.clone()];
+            let both = advice.setting(&need, &in_use).is_some() && !advice.never(&need, &in_use).is_empty();
+            assert!(!both, "{}: {}", emitter.id, need.text);
+        }
+    }
+
+    #[test]
+    fn a_condition_must_be_written_out() {
+        let fills = |beginning: &str, text: &str| fills(&[beginning.to_owned()], &need(text));
+        assert!(fills("task_events.", "task_events.state") && fills("task_events.state", "task_events.state@client"));
+        assert!(!fills("task_events.", "task_events.state[origin=local]"));
+        assert!(fills("task_events.state[origin=local]", "task_events.state[origin=local]"));
+        assert!(!fills("task_events.state", "task_events.state_raw"));
+        assert!(fills("task_events.generation", "task_events.status_at or task_events.generation"));
+    }
+
+    #[test]
+    fn the_setting_of_an_emitter_in_use_comes_before_the_advice_for_all() {
+        let (advice, body) = (Advice::embedded(), need("exchanges.content_hash"));
+        let with = advice.sentence(&body, &["kong".to_owned()]).unwrap();
+        assert!(with.starts_with("Kong AI A2A Proxy: ") && with.contains("log_payloads: true"), "{with}");
+        assert_eq!(advice.sentence(&body, &[]).as_deref(), advice.on("exchanges.content_hash"));
+        assert_eq!(advice.never(&body, &["aisix".to_owned()]).len(), 1);
     }
 }

@@ -11,6 +11,7 @@ mod params;
 mod template;
 
 mod corpus;
+mod files;
 mod query;
 
 mod anchor;
@@ -38,7 +39,9 @@ mod fields;
 mod generations;
 mod needs;
 mod rows;
+mod sight;
 
+pub mod cases;
 pub mod render;
 
 pub use alerting::{Alerting, Span};
@@ -49,7 +52,7 @@ pub use check::check;
 pub use corpus::{Corpus, CorpusError, Rule, View};
 pub use evaluate::{Engine, EngineError, Evaluation, Limits, Overrides, Rows};
 pub(crate) use evidence::{FactIndex, named as evidence_ids};
-pub use fields::Advice;
+pub use fields::{Advice, Emitter, Never, Setting};
 
 pub use export::{ExportError, export};
 pub(crate) use generations::{VIEW as GENERATIONS, read as read_generations};
@@ -63,6 +66,7 @@ pub use params::{Param, Params};
 pub use prepared::Prepared;
 pub use problem::Problem;
 pub use query::Query;
+pub use sight::sight;
 pub use source::{SECTIONS, Section};
 pub use template::Template;
 

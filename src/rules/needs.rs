@@ -3,7 +3,7 @@
 //! In: `needs` of the headers and the batches of facts. Out: for each rule the needs that no fact fills.
 //! Judges no fact; a need without a table or column is the checks' business.
 
-use arrow::array::RecordBatch;
+use arrow::array::{ArrayRef, RecordBatch};
 use serde::Deserialize;
 
 use super::cell::Cell;
@@ -76,31 +76,42 @@ impl Need {
         std::iter::once(self).chain(&self.or)
     }
 
-    fn is_filled_in(&self, batch: &RecordBatch) -> bool {
-        let Some(column) = batch.column_by_name(&self.column) else { return false };
+    /// Whether a fact fills it, or one of the fields that do as well.
+    pub(super) fn is_filled(&self, batches: &[(&'static str, RecordBatch)]) -> bool {
+        self.fields().any(|field| field.is_filled_alone(batches))
+    }
+
+    /// Whether a fact fills this field itself.
+    pub(super) fn is_filled_alone(&self, batches: &[(&'static str, RecordBatch)]) -> bool {
+        let mut own = batches.iter().filter(|(table, _)| *table == self.table);
+        own.any(|(_, batch)| self.rows_in(batch).next().is_some())
+    }
+
+    /// Rows of a batch of its table that fill it.
+    pub(super) fn rows_in(&self, batch: &RecordBatch) -> impl Iterator<Item = usize> {
+        let filled = self.filled_columns(batch);
+        (0..batch.num_rows()).filter(move |row| {
+            filled.as_ref().is_some_and(|(column, conditions)| {
+                Cell::is_filled_in(column, *row)
+                    && conditions.iter().all(|(column, value)| Cell::reads_in(column, *row, value))
+            })
+        })
+    }
+
+    /// Its column, and those that must have a value beside it; none where the batch lacks one.
+    fn filled_columns<'b>(&self, batch: &'b RecordBatch) -> Option<(&'b ArrayRef, Vec<(&'b ArrayRef, String)>)> {
+        let column = batch.column_by_name(&self.column)?;
         let observer = self.observer.iter().map(|observer| ("observer", observer));
         let when = self.when.iter().map(|(column, value)| (column.as_str(), value));
-        let Some(conditions) = observer
-            .chain(when)
-            .map(|(column, value)| Some((batch.column_by_name(column)?, value)))
-            .collect::<Option<Vec<_>>>()
-        else {
-            return false;
-        };
-        (0..batch.num_rows()).any(|row| {
-            Cell::is_filled_in(column, row)
-                && conditions.iter().all(|(column, value)| Cell::reads_in(column, row, value))
-        })
+        let conditions =
+            observer.chain(when).map(|(column, value)| Some((batch.column_by_name(column)?, value.clone())));
+        Some((column, conditions.collect::<Option<Vec<_>>>()?))
     }
 }
 
 /// For each rule the needs that no fact fills.
 pub fn coverage(corpus: &Corpus, batches: &[(&'static str, RecordBatch)]) -> Vec<RuleCoverage> {
-    let is_missing = |need: &&Need| {
-        !need
-            .fields()
-            .any(|field| batches.iter().any(|(table, batch)| *table == field.table && field.is_filled_in(batch)))
-    };
+    let is_missing = |need: &&Need| !need.is_filled(batches);
     corpus
         .rules
         .iter()

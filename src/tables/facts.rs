@@ -83,6 +83,11 @@ macro_rules! facts {
                 std::iter::empty() $(.chain(self.$field.iter().map(|row| &row.common)))*
             }
 
+            /// Common columns of every row, with the table that it is of.
+            pub fn by_table(&self) -> impl Iterator<Item = (&'static str, &Common)> {
+                std::iter::empty() $(.chain(self.$field.iter().map(|row| ($row::NAME, &row.common))))*
+            }
+
             /// Keeps each fact once and puts the rows in the order of time and identity, whatever order they came in.
             pub fn make_set(&mut self) {
                 $({

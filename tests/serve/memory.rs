@@ -7,7 +7,7 @@ use a2a_drift::instant::Instant;
 use super::batch::{Batch, files};
 use super::host::{Folder, Serving, eventually};
 use crate::support::assemble::Capture;
-use crate::support::case;
+use crate::support::library;
 use crate::support::times::{move_times, times_in};
 
 const SECOND: i64 = 1_000_000_000;
@@ -26,11 +26,11 @@ struct Late {
 
 /// The lines of a case, the last so long ago, the others by hours earlier.
 async fn late(ago: i64) -> Late {
-    let fires = case::all().into_iter().filter_map(|(_, read)| read.ok()).filter(|case| {
+    let fires = library::all_cases().into_iter().filter_map(Result::ok).filter(|case| {
         case.fires() && ["illegal_transition", "terminal_reopened", "split_brain"].contains(&case.rule.as_str())
     });
     for case in fires {
-        let lines = Capture::of(&case.text).unwrap().lines;
+        let lines = Capture::of(&case.text, library::shelf()).unwrap().lines;
         let mut lines: Vec<String> = lines.into_iter().map(|line| line.text).collect();
         let times: Vec<i64> = lines.iter().flat_map(|line| times_in(line)).collect();
         let is_exchange = lines.iter().all(|line| line.contains("\"request\""));

@@ -3,19 +3,20 @@
 
 use std::time::Duration;
 
+use a2a_drift::rules::cases::assemble::Capture;
+
 use super::host::{Folder, Serving, eventually};
 use super::memory::now;
-use crate::support::assemble::Capture;
-use crate::support::case;
+use crate::support::library;
 use crate::support::times::{move_times, times_in};
 
 const SECOND: i64 = 1_000_000_000;
 
 /// The lines of a case.
 fn lines(rule: &str, name: &str) -> Vec<String> {
-    let mut cases = case::all().into_iter().filter_map(|(_, read)| read.ok());
+    let mut cases = library::all_cases().into_iter().filter_map(Result::ok);
     let case = cases.find(|case| case.rule == rule && case.name == name).unwrap();
-    Capture::of(&case.text).unwrap().lines.into_iter().map(|line| line.text).collect()
+    Capture::of(&case.text, library::shelf()).unwrap().lines.into_iter().map(|line| line.text).collect()
 }
 
 /// Lines moved together, such that the last of their times is so many seconds ago.

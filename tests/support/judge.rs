@@ -3,7 +3,6 @@
 //! In: files of bytes. Out: findings that fire, and what was refused. The rules are read from `queries/` as they lie
 //! there, so that editing one needs no rebuild.
 
-use std::collections::BTreeMap;
 use std::io::Cursor;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +10,6 @@ use std::sync::{Arc, LazyLock, Mutex};
 
 use a2a_drift::decode::record::{Record, Reject, Sink};
 use a2a_drift::decode::{self, Limits};
-use a2a_drift::findings::Finding;
 use a2a_drift::instant::Instant;
 use a2a_drift::normalize::Normalizer;
 use a2a_drift::normalize::identity::{self, IdentitySettings};
@@ -24,21 +22,7 @@ use super::Told;
 /// One evaluation of so many is also made with fresh plans.
 const EACH: usize = 40;
 
-/// Files of a capture: bytes by name.
-pub type Files = BTreeMap<String, Vec<u8>>;
-
-/// What the program says of a capture.
-#[derive(Debug, Default)]
-pub struct Verdict {
-    /// Findings that fire.
-    pub findings: Vec<Finding>,
-    /// Records it refused: place, reason and detail.
-    pub rejects: Vec<String>,
-    /// Facts it judged by.
-    pub facts: usize,
-    /// Needs that no fact fills, by rule; rules that see are not in it.
-    pub blind: BTreeMap<String, Vec<String>>,
-}
+pub use a2a_drift::rules::cases::run::{Files, Verdict};
 
 /// The rules, read once.
 ///

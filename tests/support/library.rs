@@ -3,7 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use walkdir::WalkDir;
+use a2a_drift::rules::cases::case::Case;
+use a2a_drift::rules::cases::run::below;
+use a2a_drift::rules::cases::shelf::Shelf;
 
 use super::Told;
 
@@ -22,20 +24,25 @@ pub fn cases() -> PathBuf {
     tests().join("rules")
 }
 
+/// The captures.
+pub fn shelf() -> &'static Shelf {
+    static SHELF: LazyLock<Shelf> = LazyLock::new(|| Shelf::over([captures()]));
+    &SHELF
+}
+
 /// Every file of the captures, as a path below their folder.
 pub fn files() -> &'static [String] {
     static FILES: LazyLock<Vec<String>> = LazyLock::new(|| {
-        let root = captures();
-        let mut files: Vec<String> = WalkDir::new(&root)
-            .into_iter()
-            .filter_map(Result::ok)
-            .filter(|entry| entry.file_type().is_file())
-            .filter_map(|entry| Some(entry.path().strip_prefix(&root).ok()?.to_string_lossy().into_owned()))
-            .collect();
+        let mut files: Vec<String> = shelf().names().map(str::to_owned).collect();
         files.sort();
         files
     });
     &FILES
+}
+
+/// Every case below tests/rules, in order of path. What cannot be read is told with its place.
+pub fn all_cases() -> Vec<Told<Case>> {
+    below(&cases()).into_iter().map(|case| case.map_err(|problem| problem.to_string())).collect()
 }
 
 /// Finds a capture: a path below tests/captures, a file name, or a run, which means its exchanges.
@@ -43,16 +50,7 @@ pub fn files() -> &'static [String] {
 /// # Errors
 /// When there is none, or more than one.
 pub fn find(name: &str) -> Told<&'static str> {
-    let exchanges = format!("{name}.exchanges.ndjson");
-    let fits = |file: &&String| {
-        let last = file.rsplit('/').next().unwrap_or(file);
-        *file == name || last == name || last == exchanges
-    };
-    match files().iter().filter(fits).collect::<Vec<_>>().as_slice() {
-        [one] => Ok(one),
-        [] => Err(format!("no capture `{name}` in tests/captures")),
-        many => Err(format!("`{name}` is any of {many:?}")),
-    }
+    shelf().find(name)
 }
 
 /// Reads a capture whole.
@@ -60,7 +58,7 @@ pub fn find(name: &str) -> Told<&'static str> {
 /// # Errors
 /// When it cannot be read.
 pub fn bytes(file: &str) -> Told<Vec<u8>> {
-    std::fs::read(captures().join(file)).map_err(|e| format!("{file}: {e}"))
+    shelf().bytes(file)
 }
 
 /// The lines of a capture; the entries of a HAR, each on one line.
@@ -68,12 +66,5 @@ pub fn bytes(file: &str) -> Told<Vec<u8>> {
 /// # Errors
 /// When it is no text.
 pub fn lines(file: &str) -> Told<Vec<String>> {
-    let text = String::from_utf8(bytes(file)?).map_err(|_| format!("{file} is binary: it has no lines"))?;
-    if !file.ends_with(".har") {
-        return Ok(text.lines().map(str::to_owned).collect());
-    }
-    let har: serde_json::Value = serde_json::from_str(&text).map_err(|e| format!("{file}: {e}"))?;
-    let entries =
-        har.pointer("/log/entries").and_then(serde_json::Value::as_array).ok_or_else(|| format!("{file} is no HAR"))?;
-    Ok(entries.iter().map(ToString::to_string).collect())
+    shelf().lines(file)
 }

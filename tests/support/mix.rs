@@ -10,7 +10,7 @@ use a2a_drift::tables::Facts;
 use regex::Regex;
 
 use super::assemble::Capture;
-use super::case::{self, Case};
+use super::case::Case;
 use super::ids::{Fresh, rename};
 use super::judge::{self, Files};
 use super::{Told, library};
@@ -80,8 +80,8 @@ pub struct Stream {
 impl Shelf {
     /// All cases and captures. What does not read is told where the cases are run.
     pub fn read() -> Self {
-        let cases = case::all().into_iter().filter_map(|(_, read)| read.ok());
-        let cases = cases.filter(|case| Capture::of(&case.text).is_ok());
+        let cases = library::all_cases().into_iter().filter_map(Result::ok);
+        let cases = cases.filter(|case| Capture::of(&case.text, library::shelf()).is_ok());
         let (fires, quiet): (Vec<Case>, Vec<Case>) = cases.partition(Case::fires);
         let mut nth: BTreeMap<String, usize> = BTreeMap::new();
         let mut ranked: Vec<(usize, Case)> = fires
@@ -118,11 +118,11 @@ impl Shelf {
         for at in 0..each {
             let Some(case) = self.fires.get(first.wrapping_add(at) % self.fires.len().max(1)) else { break };
             parts.push(format!("{}::{}", case.rule, case.name));
-            texts.push(Capture::of(&case.text)?.files());
+            texts.push(Capture::of(&case.text, library::shelf())?.files());
         }
         if let (false, Some(case)) = (dice.one_in(2), self.quiet.get(dice.below(self.quiet.len()))) {
             parts.push(format!("{}::{}", case.rule, case.name));
-            texts.push(Capture::of(&case.text)?.files());
+            texts.push(Capture::of(&case.text, library::shelf())?.files());
         }
         for _ in 0..2 + dice.below(3) {
             let file = self.captures[dice.below(self.captures.len())];

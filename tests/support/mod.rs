@@ -6,21 +6,13 @@
 
 #![allow(dead_code, reason = "each test binary uses its part")]
 
-pub mod assemble;
-pub mod case;
-pub mod edit;
-pub mod expect;
 pub mod fleet;
 pub mod healthy;
-pub mod ids;
 pub mod judge;
 pub mod library;
 pub mod mix;
-pub mod refer;
 pub mod shapes;
-pub mod stream;
-pub mod times;
 pub mod truth;
 
-/// What goes wrong on the stage is told to the author of a case in words.
-pub type Told<T> = Result<T, String>;
+#[allow(unused_imports, reason = "each test binary uses its part")]
+pub use a2a_drift::rules::cases::{Told, assemble, case, edit, expect, ids, times};

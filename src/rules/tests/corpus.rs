@@ -78,7 +78,7 @@ fn a_file_holds_one_query_without_block_comments() {
         (
             "FROM task_verdicts",
             "FROM task_verdict",
-            "split_brain.sql:35:6: no table, view or rule `task_verdict`; there are `artifact_parts`",
+            "split_brain.sql:35:6: no table, view or rule `task_verdict` (did you mean `task_verdicts`?); there are `agent_dialects`",
         ),
     ] {
         let found = changed(from, to);

@@ -102,7 +102,7 @@ fn the_page_explains_every_key_that_a_header_may_have_and_names_every_section() 
 #[test]
 fn every_rule_is_in_the_table_the_list_and_on_a_page_of_its_own() {
     let corpus = Corpus::embedded().unwrap();
-    let (table, list) = (render::table(&corpus), render::list(&corpus));
+    let (table, list) = (render::table(&corpus), render::list(&corpus, None));
     assert_eq!(list.lines().count(), corpus.rules.len());
     for rule in &corpus.rules {
         let link = format!("[{0}](queries/README.md#{0})", rule.id);

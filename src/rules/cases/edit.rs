@@ -68,15 +68,16 @@ fn edit_body(line: &mut Value, side: &str, names: &[&str], edit: &Edit) -> Told<
 }
 
 fn edit_header(line: &mut Value, side: &str, name: &str, edit: &Edit) -> Told<()> {
-    let headers = line[side]["headers"].as_array_mut().ok_or("the line has no headers")?;
+    let headers = line.get_mut(side).and_then(|side| side.get_mut("headers")).and_then(Value::as_array_mut);
+    let headers = headers.ok_or("the line has no headers")?;
     // Pairs in exchange lines, name and value in a HAR.
-    let key = |pair: &Value| if pair.is_array() { pair[0].clone() } else { pair["name"].clone() };
-    let is_it = |pair: &Value| key(pair).as_str().is_some_and(|have| have.eq_ignore_ascii_case(name));
+    let key = |pair: &Value| pair.get(0).or_else(|| pair.get("name")).and_then(Value::as_str).map(str::to_owned);
+    let is_it = |pair: &Value| key(pair).is_some_and(|have| have.eq_ignore_ascii_case(name));
     let at = headers.iter().position(is_it);
     let named = headers.first().is_some_and(Value::is_object);
     match (edit, at) {
-        (Edit::Set(value), Some(at)) if named => headers[at]["value"] = value.clone(),
-        (Edit::Set(value), Some(at)) => headers[at][1] = value.clone(),
+        (Edit::Set(value), Some(at)) if named => headers[at] = json!({"name": name, "value": value}),
+        (Edit::Set(value), Some(at)) => headers[at] = json!([name, value]),
         (Edit::Add(value), None) if named => headers.push(json!({"name": name, "value": value})),
         (Edit::Add(value), None) => headers.push(json!([name, value])),
         (Edit::Remove, Some(at)) => drop(headers.remove(at)),

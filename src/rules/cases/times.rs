@@ -6,21 +6,20 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use a2a_drift::instant::Instant;
-use chrono::{DateTime, FixedOffset, NaiveDateTime, SecondsFormat, TimeDelta};
+use crate::instant::Instant;
+use chrono::{DateTime, NaiveDateTime, Offset, SecondsFormat, TimeDelta, Utc};
 use regex::{Captures, Regex};
 
-use super::Told;
+use super::{Told, pattern};
 
 /// RFC 3339 with or without offset, HTTP dates, and epoch nanoseconds (`start_unix_ns`, `*UnixNano`).
-static TIME: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(
+static TIME: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    pattern(
         r"(?x)
         (?<day>\d{4}-\d\d-\d\d)(?<sep>[T\ ])(?<clock>\d\d:\d\d:\d\d)(?:(?<dot>[.,])(?<fraction>\d{1,9}))?(?<offset>Z|[+-]\d\d:?\d\d)?
         | (?<http>(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),\ \d\d\ [A-Z][a-z]{2}\ \d{4}\ \d\d:\d\d:\d\d\ GMT)
         | \b(?<nanos>1[5-9]\d{17})\b",
     )
-    .unwrap()
 });
 
 const HTTP_DATE: &str = "%a, %d %b %Y %H:%M:%S GMT";
@@ -38,16 +37,19 @@ pub struct Stamp {
 
 /// Moves every time of a text.
 pub fn move_times(text: &str, to: impl Fn(Stamp) -> i64) -> String {
-    TIME.replace_all(text, |found: &Captures<'_>| match read(found) {
-        Some(stamp) => write(found, to(stamp)),
-        None => found[0].to_owned(),
-    })
-    .into_owned()
+    let Some(times) = TIME.as_ref() else { return text.to_owned() };
+    times
+        .replace_all(text, |found: &Captures<'_>| match read(found) {
+            Some(stamp) => write(found, to(stamp)),
+            None => found[0].to_owned(),
+        })
+        .into_owned()
 }
 
 /// Every time of a text, in order.
 pub fn times_in(text: &str) -> Vec<i64> {
-    TIME.captures_iter(text).filter_map(|found| read(&found)).map(|stamp| stamp.at).collect()
+    let found = TIME.iter().flat_map(|times| times.captures_iter(text));
+    found.filter_map(|found| read(&found)).map(|stamp| stamp.at).collect()
 }
 
 fn read(found: &Captures<'_>) -> Option<Stamp> {
@@ -82,8 +84,7 @@ fn write(found: &Captures<'_>, at: i64) -> String {
         return utc.format(HTTP_DATE).to_string();
     }
     let offset = DateTime::parse_from_rfc3339(&format!("2000-01-01T00:00:00{}", zone(found)))
-        .map_or(FixedOffset::east_opt(0), |t| Some(*t.offset()))
-        .unwrap();
+        .map_or_else(|_| Utc.fix(), |time| *time.offset());
     let nanos = utc.with_timezone(&offset).to_rfc3339_opts(SecondsFormat::Nanos, false);
     let mut text = format!("{}{}{}", &nanos[..10], &found["sep"], &nanos[11..19]);
     if let Some(fraction) = found.name("fraction") {
@@ -133,15 +134,17 @@ impl Timeline {
 /// # Errors
 /// When it is none.
 pub fn duration(text: &str) -> Told<i64> {
-    static PART: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"(\d+)(ms|s|m|h|d)").unwrap());
+    static PART: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"(\d+)(ms|s|m|h|d)"));
     let units = HashMap::from([("ms", 1), ("s", 1000), ("m", 60_000), ("h", 3_600_000), ("d", 86_400_000)]);
     let (sign, rest) = text.strip_prefix('-').map_or((1, text), |rest| (-1, rest));
-    let parts: Vec<_> = PART.captures_iter(rest).collect();
+    let parts: Vec<_> = PART.iter().flat_map(|part| part.captures_iter(rest)).collect();
     if rest.is_empty() || parts.iter().map(|part| part[0].len()).sum::<usize>() != rest.len() {
         return Err(format!("`{text}` is no duration: write 250ms, 10s, 1h30m, -2d"));
     }
-    let millis: i64 = parts.iter().map(|part| part[1].parse::<i64>().unwrap_or(0) * units[&part[2]]).sum();
-    TimeDelta::milliseconds(sign * millis).num_nanoseconds().ok_or_else(|| format!("`{text}` is too long"))
+    let millis = |part: &Captures<'_>| part[1].parse::<i64>().ok()?.checked_mul(*units.get(&part[2])?);
+    let sum = parts.iter().try_fold(0_i64, |sum, part| sum.checked_add(millis(part)?));
+    let nanos = sum.and_then(TimeDelta::try_milliseconds).and_then(|time| time.num_nanoseconds());
+    nanos.map(|nanos| sign * nanos).ok_or_else(|| format!("`{text}` is too long"))
 }
 
 /// Reads an instant.

@@ -11,15 +11,15 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::edit::body_json;
+use super::pattern;
 
 /// UUIDs, trace and span ids, and the client-made ids of the 0.1 capture (`task-001`, `sess-1`).
-static ID: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
+static ID: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    pattern(concat!(
         r"\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b",
         r"|\b[0-9a-f]{32}\b|\b[0-9a-f]{16}\b",
         r"|\b(?:task|sess)-\d{1,3}\b"
     ))
-    .unwrap()
 });
 
 /// Which ids of a line become fresh.
@@ -42,7 +42,8 @@ pub fn rename(text: &str, seed: &str, fresh: Fresh) -> String {
         Fresh::All => None,
         Fresh::Calls => Some(call_ids(text)),
     };
-    let renamed = ID.replace_all(text, |found: &Captures<'_>| {
+    let Some(pattern) = ID.as_ref() else { return text.to_owned() };
+    let renamed = pattern.replace_all(text, |found: &Captures<'_>| {
         let id = &found[0];
         if calls.as_ref().is_some_and(|calls| !calls.contains(id)) { id.to_owned() } else { fresh_id(id, seed) }
     });
@@ -66,7 +67,7 @@ pub fn fresh_id(id: &str, seed: &str) -> String {
 /// JSON-RPC id, message id, trace and span of the call in an exchange line; of other lines, trace and span ids.
 fn call_ids(text: &str) -> BTreeSet<String> {
     let of_calls = |text: &str| {
-        let ids = ID.find_iter(text).map(|id| id.as_str().to_owned());
+        let ids = ID.iter().flat_map(|pattern| pattern.find_iter(text)).map(|id| id.as_str().to_owned());
         ids.filter(|id| matches!(id.len(), 16 | 32) && !id.contains('-')).collect::<BTreeSet<_>>()
     };
     let line: Value = serde_json::from_str(text).unwrap_or_default();
@@ -84,13 +85,14 @@ fn call_ids(text: &str) -> BTreeSet<String> {
 
 /// Home-made clients count their JSON-RPC ids: another call needs another number.
 fn rename_rpc_number(text: &str, seed: &str) -> String {
-    static NUMBER: LazyLock<Regex> = LazyLock::new(|| Regex::new(r#"(\\"id\\": ?)(\d{1,6})\b"#).unwrap());
+    static NUMBER: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r#"(\\"id\\": ?)(\d{1,6})\b"#));
     if !text.contains(r#"\"jsonrpc\""#) {
         return text.to_owned();
     }
     let hash = Sha256::digest(seed);
     let offset = 1000 * (1 + u64::from(hash[0]) * 256 + u64::from(hash[1]));
-    NUMBER
+    let Some(numbers) = NUMBER.as_ref() else { return text.to_owned() };
+    numbers
         .replace_all(text, |found: &Captures<'_>| {
             format!("{}{}", &found[1], found[2].parse::<u64>().unwrap_or_default() + offset)
         })

@@ -97,11 +97,13 @@ impl Stream {
         let mut chunks = self.chunks;
         for (at, chunk) in chunks.iter_mut().enumerate() {
             let text: String = self.events.iter().filter(|event| event.chunk == at).map(Event::write).collect();
-            chunk["text"] = Value::String(text);
+            if let Some(chunk) = chunk.as_object_mut() {
+                chunk.insert("text".to_owned(), Value::String(text));
+            }
         }
-        chunks.retain(|chunk| chunk["text"] != "");
-        if line.get("chunks").is_some() {
-            line["chunks"] = json!(chunks);
+        chunks.retain(|chunk| chunk.get("text").is_none_or(|text| text != ""));
+        if let Some(place) = line.get_mut("chunks") {
+            *place = json!(chunks);
         }
     }
 

@@ -5,8 +5,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use a2a_drift::findings::{Evidence, Finding};
-use a2a_drift::instant::Instant;
+use crate::findings::{Evidence, Finding};
+use crate::instant::Instant;
 use serde_json::Value;
 
 use super::Told;
@@ -29,7 +29,7 @@ pub fn compare(expected: &[Expect], capture: &Capture, findings: &[Finding]) -> 
         let candidates: Vec<usize> = (0..open.len()).filter(|at| about(&open[*at])).collect();
         let differences = |at: &usize| differences(expect, capture, open[*at]);
         let Some(best) = candidates.iter().min_by_key(|at| differences(at).len()).copied() else {
-            let _ = writeln!(report, "missing    {} {} {entity:?}", expect.severity, expect.rule);
+            let _ = writeln!(report, "missing    {} {} of {}", expect.severity, expect.rule, listed(&entity));
             continue;
         };
         for difference in differences(&best) {
@@ -43,20 +43,38 @@ pub fn compare(expected: &[Expect], capture: &Capture, findings: &[Finding]) -> 
     if report.is_empty() { Ok(()) } else { Err(report) }
 }
 
+/// Whether every name of an expectation stands for something in the capture.
+///
+/// # Errors
+/// When one does not.
+pub fn names(expect: &Expect, capture: &Capture) -> Told<()> {
+    entity(expect, capture)?;
+    for at in [&expect.due_at, &expect.until_at].into_iter().flatten() {
+        super::times::instant(at)?;
+    }
+    expect.evidence.iter().try_for_each(|name| capture.line(name).map(drop))
+}
+
 /// Whether a finding's entity has the values asked for.
 pub fn holds(asked: &BTreeMap<String, String>, entity: &BTreeMap<String, String>) -> bool {
     asked.iter().all(|(column, value)| entity.get(column) == Some(value))
 }
 
+/// An entity in words.
+fn listed(entity: &BTreeMap<String, String>) -> String {
+    let values: Vec<String> = entity.iter().map(|(column, value)| format!("{column} {value}")).collect();
+    if values.is_empty() { "anything".to_owned() } else { values.join(", ") }
+}
+
 /// A finding and its evidence, for a report.
 pub fn describe(finding: &Finding) -> String {
     let mut text = format!(
-        "           {} {} {}: {}\n           entity {:?}, suspect {} because {}\n",
+        "           {} {} {}: {}\n           of {}, suspect {} because {}\n",
         finding.severity.as_str(),
         finding.confidence.as_str(),
         finding.rule,
         finding.summary,
-        finding.entity,
+        listed(&finding.entity),
         finding.suspect,
         finding.because
     );

@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use regex::Regex;
 use serde_json::Value;
 
+use super::Told;
 use super::case::{At, CaseText, Lines};
 use super::edit::{Edit, edit};
 use super::ids::{Fresh, rename};
+use super::shelf::Shelf;
 use super::times::{Timeline, duration, instant, move_times, times_in};
-use super::{Told, library};
 
 /// A line of the case's capture.
 #[derive(Debug, Clone)]
@@ -31,6 +32,25 @@ pub struct Line {
     pub text: String,
 }
 
+/// What keeps a case from having a capture.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{message}", .group.map_or(String::new(), |at| format!("[[lines]] no. {}: ", at + 1)))]
+pub struct Bad {
+    /// Group of lines, from 0.
+    pub group: Option<usize>,
+    /// What is wrong with it.
+    pub message: String,
+}
+
+impl From<Bad> for String {
+    fn from(bad: Bad) -> Self {
+        bad.to_string()
+    }
+}
+
+/// Copies of a group that a case may ask for.
+const MOST_COPIES: u32 = 10_000;
+
 /// The raw capture of a case.
 #[derive(Debug, Clone, Default)]
 pub struct Capture {
@@ -43,10 +63,10 @@ impl Capture {
     ///
     /// # Errors
     /// As the module says.
-    pub fn of(case: &CaseText) -> Told<Self> {
+    pub fn of(case: &CaseText, shelf: &Shelf) -> Result<Self, Bad> {
         let mut capture = Self::default();
         for (at, lines) in case.lines.iter().enumerate() {
-            group(&mut capture, at + 1, lines).map_err(|why| format!("[[lines]] no. {}: {why}", at + 1))?;
+            group(&mut capture, at + 1, lines, shelf).map_err(|message| Bad { group: Some(at), message })?;
         }
         Ok(capture)
     }
@@ -71,8 +91,11 @@ impl Capture {
 
 type Numbered = (usize, String);
 
-fn group(capture: &mut Capture, group: usize, lines: &Lines) -> Told<()> {
-    let picked = replaced(kept(picked(lines)?, lines)?, lines)?;
+fn group(capture: &mut Capture, group: usize, lines: &Lines, shelf: &Shelf) -> Told<()> {
+    let picked = replaced(kept(picked(lines, shelf)?, lines)?, lines)?;
+    if lines.repeat.is_some_and(|copies| copies > MOST_COPIES) {
+        return Err(format!("`repeat` is {MOST_COPIES} at most"));
+    }
     let edits = edits(lines)?;
     if let Some((number, _, _)) =
         edits.iter().find(|(of, _, _)| of.is_some_and(|n| picked.iter().all(|(have, _)| *have != n)))
@@ -95,9 +118,9 @@ fn group(capture: &mut Capture, group: usize, lines: &Lines) -> Told<()> {
         };
         for (own, (number, text)) in picked.iter().enumerate() {
             let text = seed.as_ref().map_or_else(|| text.clone(), |seed| rename(text, seed, lines.fresh));
-            let later = every * i64::from(copy - 1);
+            let later = every.saturating_mul(i64::from(copy - 1));
             let text = match &timeline {
-                Some(timeline) => move_times(&text, |stamp| timeline.place(own, stamp) + later),
+                Some(timeline) => move_times(&text, |stamp| timeline.place(own, stamp).saturating_add(later)),
                 None => text,
             };
             let text = stretched(text, lines.stretch.unwrap_or(1.0));
@@ -108,9 +131,9 @@ fn group(capture: &mut Capture, group: usize, lines: &Lines) -> Told<()> {
     Ok(())
 }
 
-fn picked(lines: &Lines) -> Told<Vec<Numbered>> {
+fn picked(lines: &Lines, shelf: &Shelf) -> Told<Vec<Numbered>> {
     let shelf = match (&lines.from, &lines.raw) {
-        (Some(from), None) => library::lines(library::find(from)?)?,
+        (Some(from), None) => shelf.lines(shelf.find(from)?)?,
         (None, Some(raw)) => raw.lines().filter(|line| !line.trim().is_empty()).map(str::to_owned).collect(),
         _ => return Err("say either `from` or `raw`".to_owned()),
     };

@@ -8,10 +8,10 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use super::Told;
 use super::assemble::{Capture, Line};
 use super::edit::body_json;
 use super::stream::Stream;
+use super::{Told, pattern};
 
 impl Capture {
     /// The line that `@group:number` or `@group:number#copy` means.
@@ -19,8 +19,9 @@ impl Capture {
     /// # Errors
     /// When there is none.
     pub fn line(&self, name: &str) -> Told<&Line> {
-        static NAME: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^@(\d+):(\d+)(?:#(\d+))?$").unwrap());
-        let parts = NAME.captures(name).ok_or_else(|| format!("`{name}`: write @group:line or @group:line#copy"))?;
+        static NAME: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"^@(\d+):(\d+)(?:#(\d+))?$"));
+        let parts = NAME.as_ref().and_then(|pattern| pattern.captures(name));
+        let parts = parts.ok_or_else(|| format!("`{name}`: write @group:line or @group:line#copy"))?;
         let number = |at: usize| parts.get(at).map_or(1, |n| n.as_str().parse().unwrap_or(0));
         let is_it =
             |line: &&Line| line.group == number(1) && line.number == number(2) && line.copy as usize == number(3);
@@ -77,6 +78,6 @@ fn documents(line: &Value) -> Vec<Value> {
 
 /// The task in a path such as `/rest/tasks/ID:cancel`.
 fn url_task(line: &Value) -> Option<String> {
-    static PATH: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"/tasks/([^/:?]+)").unwrap());
-    Some(PATH.captures(line.pointer("/request/url")?.as_str()?)?[1].to_owned())
+    static PATH: LazyLock<Option<Regex>> = LazyLock::new(|| pattern(r"/tasks/([^/:?]+)"));
+    Some(PATH.as_ref()?.captures(line.pointer("/request/url")?.as_str()?)?[1].to_owned())
 }

@@ -1,16 +1,18 @@
 //! A case as its author wrote it: which lines of which captures, what is changed in them, and what must be found.
 //!
-//! In: `case.toml`. Out: plain types. Every unknown key is an error. Reads no capture.
+//! In: `case.toml`. Out: plain types. Every unknown key is an error, with its place. Reads no capture.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::Value;
-use walkdir::WalkDir;
 
+use super::Told;
 use super::ids::Fresh;
-use super::{Told, library};
+use super::run::place;
+use super::shelf::Shelf;
+use crate::rules::Problem;
 
 /// One case, with where it was read.
 #[derive(Debug, Clone)]
@@ -23,6 +25,8 @@ pub struct Case {
     pub path: PathBuf,
     /// What it says.
     pub text: CaseText,
+    /// As it is written.
+    pub source: String,
 }
 
 /// The contents of `case.toml`.
@@ -50,7 +54,7 @@ pub struct CaseText {
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Lines {
-    /// Capture: run (`jsonrpc` means its exchanges), file name, or path below tests/captures.
+    /// Capture: run (`jsonrpc` means its exchanges), file name, or path below the captures.
     pub from: Option<String>,
     /// Line numbers from 1, and ranges: `[1, "46-48"]`, in the order wanted.
     #[serde(default)]
@@ -169,32 +173,9 @@ pub struct Expect {
     pub details: BTreeMap<String, Value>,
 }
 
-/// Reads every case below tests/rules, in order of path. What cannot be read is named by its path.
-pub fn all() -> Vec<(PathBuf, Told<Case>)> {
-    WalkDir::new(library::cases())
-        .sort_by_file_name()
-        .into_iter()
-        .filter_map(Result::ok)
-        .filter(|entry| entry.file_name() == "case.toml")
-        .map(|entry| (entry.path().to_owned(), read(entry.path())))
-        .collect()
-}
-
-/// Reads a case.
-///
-/// # Errors
-/// When it is no TOML of this shape, or says something that cannot be meant.
-pub fn read(path: &Path) -> Told<Case> {
-    let (rule, name) = names(path).ok_or("a case stands in tests/rules/<rule>/<case>/case.toml")?;
-    let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
-    let case = Case { rule, name, path: path.to_owned(), text: toml::from_str(&text).map_err(|e| e.to_string())? };
-    case.check()?;
-    Ok(case)
-}
-
-/// Rule and case that a path names.
-pub fn names(path: &Path) -> Option<(String, String)> {
-    let below = path.strip_prefix(library::cases()).ok()?;
+/// Rule and case that a path below a folder of cases names.
+pub fn names(path: &Path, folder: &Path) -> Option<(String, String)> {
+    let below = path.strip_prefix(folder).ok()?;
     let parts: Vec<_> = below.iter().filter_map(|part| part.to_str()).collect();
     match parts.as_slice() {
         [rule, case, "case.toml"] => Some(((*rule).to_owned(), (*case).to_owned())),
@@ -203,43 +184,73 @@ pub fn names(path: &Path) -> Option<(String, String)> {
 }
 
 impl Case {
+    /// Reads a case below a folder of cases.
+    ///
+    /// # Errors
+    /// When it is no TOML of this shape, or says something that cannot be meant; with the place in the file.
+    pub fn read(path: &Path, folder: &Path) -> Result<Self, Problem> {
+        let wrong = |place, message: String| Problem::at(path, place, message);
+        let (rule, name) = names(path, folder)
+            .ok_or_else(|| wrong((1, 1), "a case stands in <rule>/<case>/case.toml of a folder of cases".to_owned()))?;
+        let source = std::fs::read_to_string(path).map_err(|error| wrong((1, 1), error.to_string()))?;
+        let text = toml::from_str(&source).map_err(|error| {
+            let before = error.span().and_then(|span| source.get(..span.start)).unwrap_or_default();
+            let line = before.rfind('\n').map_or(before, |at| &before[at + 1..]);
+            wrong((before.matches('\n').count() + 1, line.chars().count() + 1), error.message().to_owned())
+        })?;
+        let case = Self { rule, name, path: path.to_owned(), text, source };
+        case.check().map_err(|(place, message)| wrong(place, message))?;
+        Ok(case)
+    }
+
+    /// Something wrong at the n-th table of a section.
+    pub fn problem(&self, section: &str, at: usize, message: String) -> Problem {
+        Problem::at(&self.path, self.place(section, at), message)
+    }
+
+    /// Line and column of the n-th table of a section, from 0; of a key, its own.
+    pub fn place(&self, section: &str, at: usize) -> (usize, usize) {
+        place(&self.source, section, at)
+    }
+
     /// Whether its rule must speak.
     pub fn fires(&self) -> bool {
         self.name.starts_with("fires_")
     }
 
-    fn check(&self) -> Told<()> {
+    fn check(&self) -> Result<(), ((usize, usize), String)> {
+        let CaseText { why, expect, .. } = &self.text;
         if !self.fires() && !self.name.starts_with("quiet_") {
-            return Err("the name of a case starts with fires_ or quiet_".to_owned());
+            return Err(((1, 1), format!("the folder of a case is fires_… or quiet_…, not {}", self.name)));
         }
-        if self.text.why.trim().is_empty() {
-            return Err("`why` is empty".to_owned());
+        if why.trim().is_empty() {
+            return Err((self.place("why", 0), "`why` is empty".to_owned()));
         }
-        let own: Vec<_> = self.text.expect.iter().filter(|expect| expect.rule == self.rule).collect();
-        if self.fires() == own.is_empty() {
-            return Err(format!(
-                "{} {} expect {}",
-                self.name,
-                if self.fires() { "must" } else { "must not" },
-                self.rule
-            ));
+        let own = expect.iter().position(|expect| expect.rule == self.rule);
+        if self.fires() == own.is_none() {
+            let must = if self.fires() { "must" } else { "must not" };
+            let message = format!("{} {must} expect {}, the rule whose folder it is in", self.name, self.rule);
+            return Err((own.map_or((1, 1), |at| self.place("expect", at)), message));
         }
-        if own.iter().any(|expect| expect.confidence.is_none()) {
-            return Err(format!("say the `confidence` of {}: it is the rule of this case", self.rule));
-        }
-        for expect in &self.text.expect {
-            let word = |known: &[&str], word: &str| {
-                known.contains(&word).then_some(()).ok_or_else(|| format!("`{word}` is none of {known:?}"))
+        for (at, expect) in expect.iter().enumerate() {
+            let here = self.place("expect", at);
+            if expect.rule == self.rule && expect.confidence.is_none() {
+                return Err((here, format!("say the `confidence` of {}: it is the rule of this case", self.rule)));
+            }
+            let word = |what: &str, known: &[&str], word: &str| match known.contains(&word) {
+                true => Ok(()),
+                false => Err((here, format!("{what} `{word}` is none of {}", known.join(", ")))),
             };
-            word(&["info", "warning", "critical"], &expect.severity)?;
-            word(&["possible", "likely", "confirmed"], expect.confidence.as_deref().unwrap_or("likely"))?;
+            word("severity", &["info", "warning", "critical"], &expect.severity)?;
+            let confidence = expect.confidence.as_deref().unwrap_or("likely");
+            word("confidence", &["possible", "likely", "confirmed"], confidence)?;
         }
         Ok(())
     }
 
     /// Captures that its lines come from, by folder and run: its dialects.
-    pub fn dialects(&self) -> Vec<String> {
-        let mut dialects: Vec<String> = self.text.lines.iter().filter_map(Lines::dialect).collect();
+    pub fn dialects(&self, shelf: &Shelf) -> Vec<String> {
+        let mut dialects: Vec<String> = self.text.lines.iter().filter_map(|lines| lines.dialect(shelf)).collect();
         dialects.sort();
         dialects.dedup();
         dialects
@@ -247,8 +258,8 @@ impl Case {
 }
 
 impl Lines {
-    fn dialect(&self) -> Option<String> {
-        let file = library::find(self.from.as_deref()?).ok()?;
+    fn dialect(&self, shelf: &Shelf) -> Option<String> {
+        let file = shelf.find(self.from.as_deref()?).ok()?;
         let (folder, name) = file.rsplit_once('/')?;
         Some(format!("{folder}/{}", name.split('.').next().unwrap_or(name)))
     }

@@ -1,0 +1,241 @@
+//! `rules test`: a user's cases for a user's rules.
+//!
+//! In: a folder of cases, with rules or without. Out: each case with its result, and what differs where it does not hold. What
+//! must be found is the user's to say.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::io::Cursor;
+use std::path::Path;
+use std::sync::Arc;
+
+use anstyle::{AnsiColor, Color, Style};
+use anyhow::{Context, bail};
+
+use super::corpus::{corpus, known_rule};
+use super::progress::Progress;
+use super::setup::{identities, key_map, limits, vocabulary};
+use super::{Outcome, print};
+use crate::cli::{Global, RulesTest};
+use crate::config::Config;
+use crate::decode::record::{Record, Reject, Sink};
+use crate::decode::{self, key_map::KeyMap};
+use crate::instant::Instant;
+use crate::normalize::{Normalizer, identity};
+use crate::publish::{clean, clean_lines};
+use crate::rules::cases::case::Case;
+use crate::rules::cases::run::{Files, Look, Ready, Verdict, below};
+use crate::rules::cases::shelf::Shelf;
+use crate::rules::{self, AsOf, Corpus, Engine, Overrides, Prepared, Problem};
+use crate::tables::Facts;
+
+const GREEN: Style = Style::new().bold().fg_color(Some(Color::Ansi(AnsiColor::Green)));
+const RED: Style = Style::new().bold().fg_color(Some(Color::Ansi(AnsiColor::Red)));
+
+/// Runs `rules test`.
+pub(super) fn run(args: &RulesTest, config: &Config, global: &Global) -> anyhow::Result<Outcome> {
+    let own = args.dir.join("rules").is_dir() || args.dir.join("views").is_dir();
+    let corpus = match own {
+        true => Corpus::from_dir(&args.dir).with_context(|| format!("rules in {}", args.dir.display()))?,
+        false => corpus(config)?,
+    };
+    for id in &args.rules {
+        known_rule(id, &corpus)?;
+    }
+    let problems = if own { rules::check(&corpus) } else { Vec::new() };
+    if !problems.is_empty() {
+        print(&problems.iter().map(|problem| format!("{problem}\n")).collect::<String>())?;
+        bail!("the rules have problems; no case was run");
+    }
+    let cases = match args.dir.join("cases") {
+        folder if folder.is_dir() => folder,
+        _ => args.dir.clone(),
+    };
+    let wanted = |rule: &str| args.rules.is_empty() || args.rules.iter().any(|id| id == rule);
+    let mut read = below(&cases);
+    read.retain(|case| case.as_ref().map_or(true, |case| wanted(&case.rule)));
+    if read.is_empty() {
+        bail!(
+            "there is no case in {}: a case is RULE/fires_NAME/case.toml or RULE/quiet_NAME/case.toml",
+            cases.display()
+        );
+    }
+    let progress = Progress::start(!global.quiet && global.verbose == 0);
+    let mut stage = Stage::new(&args.dir, corpus, config)?;
+    let mut report = Report { brief: global.quiet, ..Report::default() };
+    for case in read {
+        let name = case.as_ref().map_or_else(|problem| problem.path.display().to_string(), name);
+        progress.doing(format!("trying {}", clean(&name)));
+        let ending = case.map_err(Ending::Unread).and_then(|case| stage.run(&case));
+        report.add(&name, ending.err().unwrap_or(Ending::Holds));
+    }
+    drop(progress);
+    let without = stage.without_case(&cases).into_iter().filter(|rule| own && wanted(rule)).collect();
+    print(&report.finish(without))?;
+    Ok(report.outcome())
+}
+
+fn name(case: &Case) -> String {
+    format!("{}/{}", case.rule, case.name)
+}
+
+/// How a case ended.
+enum Ending {
+    Holds,
+    /// What was found is not what had to be.
+    Differs(String),
+    /// The case is not what a case must be.
+    Unread(Problem),
+    /// The program failed at it.
+    Failed(String),
+}
+
+/// Where cases are run: the rules, and what is on the shelf.
+struct Stage<'a> {
+    engine: Engine,
+    prepared: Prepared,
+    runtime: tokio::runtime::Runtime,
+    keys: KeyMap,
+    dir: &'a Path,
+    config: &'a Config,
+}
+
+impl<'a> Stage<'a> {
+    fn new(dir: &'a Path, corpus: Corpus, config: &'a Config) -> anyhow::Result<Self> {
+        let engine = Engine::new(corpus, &Overrides::new())?;
+        let prepared = engine.prepare()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        Ok(Self { prepared, engine, runtime, keys: key_map(&config.exchange_keys)?, dir, config })
+    }
+
+    fn run(&mut self, case: &Case) -> Result<(), Ending> {
+        let unread = |section, at, message| Ending::Unread(case.problem(section, at, message));
+        let known = |id: &str| known_rule(id, self.engine.corpus()).map(drop).map_err(|error| error.to_string());
+        known(&case.rule).map_err(|why| unread("", 0, format!("{why} (the case's folder names its rule)")))?;
+        for (at, expect) in case.text.expect.iter().enumerate() {
+            known(&expect.rule).map_err(|why| unread("expect", at, why))?;
+        }
+        let beside = case.path.parent().unwrap_or(self.dir);
+        let shelf = Shelf::over([beside, &self.dir.join("captures"), &self.dir.join("../captures")]);
+        let ready = Ready::of(case, &shelf).map_err(Ending::Unread)?;
+        let verdict =
+            self.judge(&ready.capture.files(), ready.as_of).map_err(|error| Ending::Failed(format!("{error:#}")))?;
+        ready.holds(case, &case.text.expect, verdict, Look::All).map_err(Ending::Differs)
+    }
+
+    /// The path of `analyze` over files in memory.
+    fn judge(&mut self, files: &Files, as_of: Option<Instant>) -> anyhow::Result<Verdict> {
+        let limits = limits(&self.config.limits);
+        let mut taking = Taking { normalizer: Normalizer::new(vocabulary(self.config)?), rejects: Vec::new() };
+        for (name, bytes) in files {
+            let source: Arc<str> = name.as_str().into();
+            decode::decode_with(&source, Box::new(Cursor::new(bytes)), &limits, &self.keys, &mut taking);
+        }
+        let mut facts: Facts = taking.normalizer.finish().facts;
+        identity::resolve(&mut facts, &identities(self.config));
+        facts.make_set();
+        let (count, batches) = (facts.len(), facts.batches()?);
+        let blind = rules::coverage(self.engine.corpus(), &batches).into_iter().filter(|rule| !rule.missing.is_empty());
+        let blind = blind.map(|rule| (rule.rule, rule.missing)).collect();
+        let as_of = as_of.map_or_else(|| AsOf::last_fact(&batches), AsOf::Fixed);
+        let evaluation = self.runtime.block_on(self.prepared.evaluate(batches))?;
+        if let Some(failure) = evaluation.failures.first() {
+            bail!("{} failed: {}", failure.rule, failure.message);
+        }
+        let findings = rules::select(evaluation.findings, &as_of);
+        Ok(Verdict { findings, rejects: taking.rejects, facts: count, blind })
+    }
+
+    /// Rules that no case is about.
+    fn without_case(&self, cases: &Path) -> Vec<String> {
+        let tried: BTreeSet<String> = below(cases).into_iter().flatten().map(|case| case.rule).collect();
+        let rules = self.engine.corpus().rules.iter().filter(|rule| !tried.contains(&rule.id));
+        rules.map(|rule| rule.id.clone()).collect()
+    }
+}
+
+struct Taking {
+    normalizer: Normalizer,
+    rejects: Vec<String>,
+}
+
+impl Sink for Taking {
+    fn record(&mut self, record: Record) {
+        self.normalizer.record(record);
+    }
+
+    fn reject(&mut self, reject: Reject) {
+        let Reject { origin, reason, detail } = reject;
+        self.rejects.push(format!("{}:{} {}: {detail}", origin.source, origin.position, reason.as_str()));
+    }
+
+    fn recognised(&mut self, _source: &Arc<str>, _format: &'static str) {}
+}
+
+/// What is told of the cases.
+#[derive(Default)]
+struct Report {
+    /// Only of cases that do not hold.
+    brief: bool,
+    text: String,
+    holds: usize,
+    differ: usize,
+    unread: usize,
+}
+
+impl Report {
+    fn add(&mut self, name: &str, ending: Ending) {
+        let name = clean(name);
+        // Writing to a String cannot fail.
+        _ = match ending {
+            Ending::Holds => {
+                self.holds += 1;
+                if self.brief { Ok(()) } else { writeln!(self.text, "{GREEN}PASS{GREEN:#}  {name}") }
+            }
+            Ending::Differs(why) => {
+                self.differ += 1;
+                let why: String = clean_lines(&why)
+                    .lines()
+                    .filter(|line| !line.trim().is_empty())
+                    .map(|line| format!("      {line}\n"))
+                    .collect();
+                write!(self.text, "{RED}FAIL{RED:#}  {name}\n{why}")
+            }
+            Ending::Unread(problem) => {
+                self.unread += 1;
+                writeln!(self.text, "{}", clean(&problem.to_string()))
+            }
+            Ending::Failed(why) => {
+                self.unread += 1;
+                writeln!(self.text, "{RED}FAIL{RED:#}  {name}\n      {}", clean(&why))
+            }
+        };
+    }
+
+    fn finish(&mut self, without: Vec<String>) -> String {
+        let mut text = std::mem::take(&mut self.text);
+        let all = self.holds + self.differ + self.unread;
+        let parts = [
+            (self.holds, "holds", "hold"),
+            (self.differ, "does not hold", "do not hold"),
+            (self.unread, "could not be run", "could not be run"),
+        ];
+        let some = parts.into_iter().filter(|(number, ..)| *number > 0);
+        let parts: Vec<String> =
+            some.map(|(number, one, many)| format!("{number} {}", if number == 1 { one } else { many })).collect();
+        let cases = if all == 1 { "case" } else { "cases" };
+        _ = writeln!(text, "{all} {cases}: {}", parts.join(", "));
+        if !without.is_empty() {
+            _ = writeln!(text, "without a case: {}", without.join(", "));
+        }
+        text
+    }
+
+    fn outcome(&self) -> Outcome {
+        match (self.unread, self.differ) {
+            (0, 0) => Outcome::Clean,
+            (0, _) => Outcome::Found,
+            _ => Outcome::Unjudged,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! `coverage`: which rules these sources can feed, and what would let the others see.
+//!
+//! In: paths and settings. Out: what each source was taken for and yields, what each rule sees, what to turn on. Judges no
+//! agent: it says what a verdict could rest on.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::analyze::gather;
+use super::progress::Progress;
+use super::setup::engine;
+use super::window::Window;
+use super::{Outcome, configure, page_width, print, say};
+use crate::cli::{Coverage as Args, CoverageFormat, Global};
+use crate::config::Overrides;
+use crate::findings::coverage::{Coverage, State, Told};
+use crate::findings::{Intake, Report};
+use crate::publish::{coverage as render, diagnosis};
+use crate::rules::{self, Advice};
+use crate::tables::Facts;
+
+/// Runs `coverage`.
+pub(super) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
+    if args.print_schema {
+        print(render::SCHEMA)?;
+        return Ok(Outcome::Clean);
+    }
+    let config = configure(global, Overrides { rules: args.rules, ..Overrides::default() })?;
+    let engine = engine(&config)?;
+    let progress = Progress::start(!global.quiet && global.verbose == 0);
+    let (mut facts, account) = gather(&args.paths, &config, &progress)?;
+    let window = Window::of(args.when.since, args.when.until, config.as_of, &facts)?;
+    cut(&mut facts, window);
+
+    let (intake, advice) = (account.close(facts.len()), Advice::embedded());
+    let in_use = intake.emitters();
+    let wanted = |rule: &str| config.rules.is_empty() || config.rules.iter().any(|id| id == rule);
+    let (rules, agents, gains) = rules::sight(engine.corpus(), wanted, &facts.batches()?, &in_use, &advice);
+    drop(progress);
+
+    let called = advice.emitters().iter().filter(|emitter| in_use.contains(&emitter.id));
+    let coverage = Coverage {
+        yields: yields(&intake, &facts),
+        emitters: called.map(|emitter| Told { id: emitter.id.clone(), title: emitter.title.clone() }).collect(),
+        intake,
+        agents,
+        rules,
+        gains,
+    };
+    let understood = coverage.intake.facts > 0;
+    match args.format {
+        CoverageFormat::Json => print(&render::json(&coverage)?)?,
+        CoverageFormat::Markdown => print(&render::markdown(&coverage))?,
+        CoverageFormat::Table => print(&render::page(&coverage, page_width(), global.quiet || !understood))?,
+    }
+    if !understood {
+        let report = Report { intake: coverage.intake, ..Report::default() };
+        diagnosis::render(&report).iter().for_each(|diagnosis| say(diagnosis));
+        return Ok(Outcome::Unjudged);
+    }
+    Ok(if coverage.of(State::Blind).next().is_some() { Outcome::Found } else { Outcome::Clean })
+}
+
+/// Leaves the facts that were observed in a window. What a card body says has no time of its own: it was there when the card
+/// was shown.
+fn cut(facts: &mut Facts, window: Window) {
+    let shown = facts.cards.iter().filter(|card| window.holds(card.common.observed_at));
+    let bodies: HashSet<String> = shown.map(|card| card.own.body_sha256.clone()).collect();
+    let (mut skills, mut endpoints) =
+        (std::mem::take(&mut facts.card_skills), std::mem::take(&mut facts.card_endpoints));
+    skills.retain(|skill| bodies.contains(&skill.own.body_sha256));
+    endpoints.retain(|endpoint| bodies.contains(&endpoint.own.body_sha256));
+    facts.retain(|common| window.holds(common.observed_at));
+    (facts.card_skills, facts.card_endpoints) = (skills, endpoints);
+}
+
+/// Facts of each source by table.
+fn yields(intake: &Intake, facts: &Facts) -> Vec<Vec<(&'static str, u64)>> {
+    let mut by_source: BTreeMap<&str, BTreeMap<&'static str, u64>> = BTreeMap::new();
+    for (table, common) in facts.by_table() {
+        *by_source.entry(&common.source).or_default().entry(table).or_default() += 1;
+    }
+    let of = |name: &String| by_source.get(name.as_str()).cloned().unwrap_or_default().into_iter().collect();
+    intake.sources.iter().map(|source| of(&source.name)).collect()
+}

@@ -1,0 +1,164 @@
+//! Who wrote what was read: emitters told by their scopes, by names of their attributes, by formats that only they write.
+//!
+//! In: `queries/emitters.toml`, records before they become facts. Out: ids of emitters. Decides nothing about facts; what an
+//! emitter can be made to say is the business of the rules.
+
+use std::collections::BTreeSet;
+
+use serde::Deserialize;
+
+use crate::decode::record::{Attributes, Record};
+
+const EMBEDDED: &str = include_str!("../../queries/emitters.toml");
+
+/// Records of a source that are looked at one by one; emitters show early.
+const FIRST: u64 = 512;
+/// From then on one of so many is: a source may be of several emitters, one after the other.
+const ONE_OF: u64 = 64;
+
+/// How emitters are told.
+#[derive(Debug, Clone, Default, Deserialize)]
+pub struct Emitters {
+    #[serde(default)]
+    emitters: Vec<Emitter>,
+}
+
+/// How one emitter is told; empty lists tell nothing.
+#[derive(Debug, Clone, Deserialize)]
+struct Emitter {
+    id: String,
+    #[serde(default)]
+    formats: Vec<String>,
+    #[serde(default)]
+    scopes: Vec<String>,
+    #[serde(default)]
+    attributes: Vec<String>,
+}
+
+/// Emitters met in one source.
+#[derive(Debug, Clone, Default)]
+pub struct Met {
+    ids: BTreeSet<String>,
+    records: u64,
+}
+
+impl Met {
+    /// Their ids, in order.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        self.ids.iter().map(String::as_str)
+    }
+}
+
+impl Emitters {
+    /// The built-in list.
+    pub fn embedded() -> Self {
+        // A test holds that the file can be read.
+        toml::from_str(EMBEDDED).unwrap_or_default()
+    }
+
+    /// Looks at a record of a source, as long as that may say something new.
+    pub fn look(&self, record: &Record, met: &mut Met) {
+        met.records += 1;
+        if met.records > FIRST && !met.records.is_multiple_of(ONE_OF) {
+            return;
+        }
+        let (scope, attributes, body) = match record {
+            Record::Span(span) => (span.scope.as_str(), Some(&span.attributes), None),
+            Record::Log(log) => (log.scope.as_str(), Some(&log.attributes), log.body.as_object()),
+            Record::Exchange(_) | Record::Document(_) => return,
+        };
+        for emitter in &self.emitters {
+            if met.ids.contains(&emitter.id) {
+                continue;
+            }
+            let begins = |name: &str| emitter.attributes.iter().any(|beginning| name.starts_with(beginning.as_str()));
+            let by_scope = emitter.scopes.iter().any(|beginning| scope.starts_with(beginning.as_str()));
+            let named = |attributes: &Attributes| attributes.0.iter().any(|(name, _)| begins(name));
+            let in_body = || {
+                body.is_some_and(|body| body.iter().any(|(name, value)| begins(name) || nested(name, value, &begins)))
+            };
+            if by_scope || attributes.is_some_and(named) || in_body() {
+                met.ids.insert(emitter.id.clone());
+            }
+        }
+    }
+
+    /// Takes note of a format that was recognised in a source.
+    pub fn recognised(&self, format: &str, met: &mut Met) {
+        let of_format = self.emitters.iter().filter(|emitter| emitter.formats.iter().any(|own| own == format));
+        met.ids.extend(of_format.map(|emitter| emitter.id.clone()));
+    }
+}
+
+/// Whether a dotted name begins at a member: `{"ai": {"a2a": {...}}}` is `ai.a2a.`.
+fn nested(name: &str, value: &serde_json::Value, begins: &impl Fn(&str) -> bool) -> bool {
+    let Some(members) = value.as_object() else { return false };
+    members.iter().any(|(member, inner)| {
+        let dotted = format!("{name}.{member}");
+        begins(&dotted)
+            || inner.as_object().is_some_and(|inner| inner.keys().any(|key| begins(&format!("{dotted}.{key}"))))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::decode::record::{LogRecord, Origin, Position};
+
+    fn log(scope: &str, attributes: &[&str], body: Value) -> Record {
+        Record::Log(Box::new(LogRecord {
+            origin: Origin { source: "x".into(), position: Position::Line(1) },
+            at: None,
+            event_name: String::new(),
+            severity: String::new(),
+            body,
+            scope: scope.to_owned(),
+            attributes: Attributes(attributes.iter().map(|name| ((*name).to_owned(), json!(1))).collect()),
+            resource: Default::default(),
+            trace_id: String::new(),
+            span_id: String::new(),
+        }))
+    }
+
+    fn met(record: &Record) -> Vec<String> {
+        let mut met = Met::default();
+        Emitters::embedded().look(record, &mut met);
+        met.ids().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn every_emitter_of_the_file_can_be_told() {
+        let read: Emitters = toml::from_str(EMBEDDED).unwrap();
+        assert!(read.emitters.len() >= 10);
+        let told = |e: &Emitter| !e.formats.is_empty() || !e.scopes.is_empty() || !e.attributes.is_empty();
+        assert!(read.emitters.iter().filter(|emitter| emitter.id != "any").all(told));
+    }
+
+    #[test]
+    fn emitters_are_told_by_scope_by_attribute_and_by_member_of_a_line() {
+        assert_eq!(met(&log("a2a-python-sdk", &[], Value::Null)), ["a2a-python"]);
+        assert_eq!(met(&log("", &["kong.a2a.operation"], Value::Null)), ["kong"]);
+        assert_eq!(met(&log("", &[], json!({"ai": {"a2a": {"rpc": []}}}))), ["kong"]);
+        assert_eq!(met(&log("", &[], json!({"a2a.response.outcome": "success"}))), ["agentgateway"]);
+        assert_eq!(met(&log("my.app", &["http.method"], json!({"message": "x"}))), Vec::<String>::new());
+    }
+
+    #[test]
+    fn a_long_source_is_looked_at_now_and_then() {
+        let (emitters, mut met) = (Emitters::embedded(), Met::default());
+        let (other, kong) = (log("x", &[], Value::Null), log("", &["kong.a2a.operation"], Value::Null));
+        (0..2000).for_each(|_| emitters.look(&other, &mut met));
+        (0..ONE_OF).for_each(|_| emitters.look(&kong, &mut met));
+        assert_eq!(met.ids().collect::<Vec<_>>(), ["kong"]);
+    }
+
+    #[test]
+    fn a_format_tells_its_emitter() {
+        let mut met = Met::default();
+        Emitters::embedded().recognised("har", &mut met);
+        Emitters::embedded().recognised("ndjson", &mut met);
+        assert_eq!(met.ids().collect::<Vec<_>>(), ["har"]);
+    }
+}

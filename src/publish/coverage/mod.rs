@@ -1,0 +1,63 @@
+//! What an input can feed: a page for people, JSON for programs, Markdown for a ticket.
+//!
+//! In: a [`crate::findings::coverage::Coverage`]. Out: text. Every text from outside goes through `clean`.
+
+mod json;
+mod markdown;
+mod page;
+
+pub use json::{SCHEMA, render as json};
+pub use markdown::render as markdown;
+pub use page::render as page;
+
+use super::words::{count, counts};
+use crate::findings::coverage::{Coverage, State};
+
+/// The verdict in one line.
+fn verdict(coverage: &Coverage) -> String {
+    let number = |state| coverage.of(state).count();
+    let rules = count(coverage.rules.len(), "rule");
+    let (able, partly, blind) = (number(State::Able), number(State::Partly), number(State::Blind));
+    if coverage.rules.len() == able {
+        return format!("all of {rules} can judge");
+    }
+    let partly = if partly == 0 { String::new() } else { format!(", {partly} in part") };
+    let blind = match blind {
+        0 => String::new(),
+        1 => ", 1 is blind".to_owned(),
+        blind => format!(", {blind} are blind"),
+    };
+    format!("{able} of {rules} can judge{partly}{blind}")
+}
+
+/// What the verdict rests on.
+fn basis(coverage: &Coverage) -> String {
+    let intake = &coverage.intake;
+    let records = count(intake.records(), "record");
+    let read = counts(&[(intake.sources.len(), "source"), (coverage.agents.len(), "agent")]);
+    let emitters = match coverage.emitters.as_slice() {
+        [] => "no emitter told".to_owned(),
+        emitters => {
+            let titles: Vec<&str> = emitters.iter().map(|emitter| emitter.title.as_str()).collect();
+            format!("written by {}", titles.join(", "))
+        }
+    };
+    format!("{records} of {read}; {emitters}")
+}
+
+/// What a source was taken for, and what it yields.
+fn source(coverage: &Coverage, at: usize) -> String {
+    let source = &coverage.intake.sources[at];
+    let formats = match source.formats.as_slice() {
+        [] => "format not recognised".to_owned(),
+        formats => formats.join(", "),
+    };
+    let yields: Vec<String> =
+        coverage.yields.get(at).into_iter().flatten().map(|(table, rows)| format!("{rows} {table}")).collect();
+    let yields = if yields.is_empty() { "no facts".to_owned() } else { yields.join(", ") };
+    let rejects = if source.rejects == 0 { String::new() } else { format!(", {}", count(source.rejects, "reject")) };
+    format!("{formats}; {}{rejects}; {yields}", count(source.records, "record"))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,288 @@
+//! What each rule sees of an input, of which agents, and what would let the blind ones see.
+//!
+//! In: a corpus, batches of facts, the emitters in use, advice. Out: [`Sight`]s and [`Gain`]s. Judges no fact.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use arrow::array::RecordBatch;
+
+use super::cell::Cell;
+use super::corpus::{Corpus, Rule};
+use super::fields::{Advice, Emitter, Setting, fills};
+use super::needs::Need;
+use super::reach::BODY;
+use super::shape;
+use crate::findings::coverage::{Gain, Missing, Sight, State, Unseen};
+
+type Batches = [(&'static str, RecordBatch)];
+
+/// Tables whose facts show that there is an agent.
+const OF_AGENTS: [&str; 3] = ["exchanges", "task_events", "cards"];
+
+/// What the rules see, the agents that facts are about, and what to turn on.
+pub fn sight(
+    corpus: &Corpus,
+    wanted: impl Fn(&str) -> bool,
+    batches: &Batches,
+    in_use: &[String],
+    advice: &Advice,
+) -> (Vec<Sight>, Vec<String>, Vec<Gain>) {
+    let rules: Vec<&Rule> = corpus.rules.iter().filter(|rule| wanted(&rule.id)).collect();
+    let agents = agents(batches);
+    let mut fed: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for need in rules.iter().flat_map(|rule| &rule.header.needs) {
+        fed.entry(&need.text).or_insert_with(|| agents_fed(need, batches));
+    }
+    let mut sights: Vec<Sight> =
+        rules.iter().map(|rule| of_rule(rule, batches, &agents, &fed, in_use, advice)).collect();
+    sights.sort_by(|a, b| a.rule.cmp(&b.rule));
+    let gains = gains(&rules, &sights, in_use, advice);
+    (sights, agents.into_iter().collect(), gains)
+}
+
+fn of_rule(
+    rule: &Rule,
+    batches: &Batches,
+    agents: &BTreeSet<String>,
+    fed: &BTreeMap<&str, BTreeSet<String>>,
+    in_use: &[String],
+    advice: &Advice,
+) -> Sight {
+    let needs = &rule.header.needs;
+    let mut missing = Vec::new();
+    for need in needs {
+        let lacking: Vec<&Need> = need.fields().filter(|field| !field.is_filled_alone(batches)).collect();
+        let has_other = lacking.len() < need.fields().count();
+        let said: Vec<Missing> = match has_other {
+            true => lacking.into_iter().map(|field| of_need(field, own_text(field), true, in_use, advice)).collect(),
+            false => vec![of_need(need, need.text.clone(), false, in_use, advice)],
+        };
+        missing.extend(said);
+    }
+    let is_blind = missing.iter().any(|missing| !missing.has_other);
+    let lacks = |agent: &String| -> Vec<String> {
+        let without = needs.iter().filter(|need| !fed.get(need.text.as_str()).is_some_and(|fed| fed.contains(agent)));
+        without.map(|need| need.text.clone()).collect()
+    };
+    let unseen = agents.iter().map(|agent| Unseen { agent: agent.clone(), missing: lacks(agent) });
+    let unseen: Vec<Unseen> = unseen.filter(|unseen| !is_blind && !unseen.missing.is_empty()).collect();
+    let nameless = !is_blind && lacks(&String::new()).is_empty();
+    let state = match (is_blind, missing.is_empty() && unseen.is_empty()) {
+        (true, _) => State::Blind,
+        (false, true) => State::Able,
+        (false, false) => State::Partly,
+    };
+    Sight { rule: rule.id.clone(), state, missing, unseen, nameless }
+}
+
+/// One of several fields, without the others.
+fn own_text(field: &Need) -> String {
+    field.text.split(" or ").next().unwrap_or_default().trim().to_owned()
+}
+
+fn of_need(need: &Need, text: String, has_other: bool, in_use: &[String], advice: &Advice) -> Missing {
+    // Where one emitter can be made to say it, it is no matter that another cannot.
+    let never = if advice.setting(need, in_use).is_some() { Vec::new() } else { advice.never(need, in_use) };
+    let never = never.into_iter().map(|(emitter, never)| format!("{}: {}", emitter.title, never.because));
+    Missing { advice: advice.sentence(need, in_use).unwrap_or_default(), never: never.collect(), need: text, has_other }
+}
+
+/// Agents that calls, tasks and cards are about.
+fn agents(batches: &Batches) -> BTreeSet<String> {
+    let own = batches.iter().filter(|(table, _)| OF_AGENTS.contains(table));
+    let mut agents: BTreeSet<String> = own.flat_map(|(_, batch)| values("agent", batch, 0..batch.num_rows())).collect();
+    agents.remove("");
+    agents
+}
+
+/// Agents about which a fact fills a need; `''` if facts do that name none. What a card body says is about whoever showed it.
+fn agents_fed(need: &Need, batches: &Batches) -> BTreeSet<String> {
+    let filled = |field: &Need| -> BTreeSet<String> {
+        let own = batches.iter().filter(|(table, _)| *table == field.table);
+        if shape::is_of_a_body(&field.table) {
+            let bodies: BTreeSet<String> =
+                own.flat_map(|(_, batch)| values(BODY, batch, field.rows_in(batch))).collect();
+            return shown_by(&bodies, batches);
+        }
+        own.flat_map(|(_, batch)| values("agent", batch, field.rows_in(batch))).collect()
+    };
+    need.fields().flat_map(filled).collect()
+}
+
+/// Agents that showed one of these card bodies.
+fn shown_by(bodies: &BTreeSet<String>, batches: &Batches) -> BTreeSet<String> {
+    let cards = batches.iter().filter(|(table, _)| *table == "cards");
+    cards
+        .flat_map(|(_, batch)| {
+            let shown = batch.column_by_name(BODY).into_iter().flat_map(|column| {
+                (0..batch.num_rows())
+                    .filter(move |row| matches!(Cell::of(column, *row), Cell::Text(body) if bodies.contains(&body)))
+            });
+            values("agent", batch, shown)
+        })
+        .collect()
+}
+
+/// What a column says in some rows.
+fn values(column: &str, batch: &RecordBatch, rows: impl Iterator<Item = usize>) -> BTreeSet<String> {
+    let Some(column) = batch.column_by_name(column) else { return BTreeSet::new() };
+    let mut last = None;
+    let mut found = BTreeSet::new();
+    for row in rows {
+        // Rows of one agent come in runs.
+        if let Cell::Text(value) = Cell::of(column, row)
+            && last.as_ref() != Some(&value)
+        {
+            found.insert(value.clone());
+            last = Some(value);
+        }
+    }
+    found
+}
+
+/// A candidate to be turned on, with the needs that it would fill.
+struct Candidate {
+    gain: Gain,
+    fills: BTreeSet<String>,
+}
+
+/// What to turn on: at each step what wakes most after the steps before it, else what fills most.
+fn gains(rules: &[&Rule], sights: &[Sight], in_use: &[String], advice: &Advice) -> Vec<Gain> {
+    let blind = sights.iter().filter(|sight| sight.state == State::Blind);
+    let mut open: BTreeMap<&str, BTreeSet<String>> = blind
+        .map(|sight| {
+            let missing = sight.missing.iter().filter(|missing| !missing.has_other);
+            (sight.rule.as_str(), missing.map(|missing| missing.need.clone()).collect())
+        })
+        .collect();
+    let wanted: BTreeSet<&String> = open.values().flatten().collect();
+    let needs: BTreeMap<&str, &Need> = (rules.iter().flat_map(|rule| &rule.header.needs))
+        .filter(|need| wanted.contains(&need.text))
+        .map(|need| (need.text.as_str(), need))
+        .collect();
+    let mut candidates = candidates(&needs, in_use, advice);
+    let mut gains = Vec::new();
+    loop {
+        let worth = |candidate: &Candidate| {
+            let woken = open.values().filter(|missing| missing.is_subset(&candidate.fills)).count();
+            (woken, open.values().map(|missing| missing.intersection(&candidate.fills).count()).sum::<usize>())
+        };
+        // Of equals the first: emitters in use come before advice for all.
+        let best = (0..candidates.len()).rev().max_by_key(|at| worth(&candidates[*at]));
+        let Some(best) = best.filter(|at| worth(&candidates[*at]).1 > 0) else { break };
+        let Candidate { mut gain, fills } = candidates.remove(best);
+        gain.fills =
+            fills.iter().filter(|need| open.values().any(|missing| missing.contains(*need))).cloned().collect();
+        for (rule, missing) in &mut open {
+            let before = missing.len();
+            missing.retain(|need| !fills.contains(need));
+            match missing.is_empty() {
+                true => gain.wakes.push((*rule).to_owned()),
+                false if missing.len() < before => gain.helps.push((*rule).to_owned()),
+                false => {}
+            }
+        }
+        open.retain(|_, missing| !missing.is_empty());
+        gains.push(gain);
+    }
+    gains
+}
+
+/// Settings of emitters in use; for needs that none of them fills what anyone can set; for the rest advice in words.
+fn candidates(needs: &BTreeMap<&str, &Need>, in_use: &[String], advice: &Advice) -> Vec<Candidate> {
+    let own = advice.emitters().iter().filter(|emitter| in_use.contains(&emitter.id));
+    let mut candidates: Vec<Candidate> = own.flat_map(|emitter| of_emitter(emitter, needs)).collect();
+    let mut open = needs.clone();
+    let mut close = |candidates: &[Candidate]| {
+        open.retain(|need, _| !candidates.iter().any(|candidate| candidate.fills.contains(*need)));
+        open.clone()
+    };
+    let without_setting = close(&candidates);
+    candidates.extend(advice.any().into_iter().flat_map(|any| of_emitter(any, &without_setting)));
+    let mut in_words: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    for need in close(&candidates).into_keys() {
+        in_words.entry(advice.on(need).unwrap_or_default()).or_default().insert(need.to_owned());
+    }
+    let in_words = in_words.into_iter();
+    candidates.extend(
+        in_words.map(|(note, fills)| Candidate { gain: Gain { note: note.to_owned(), ..Gain::default() }, fills }),
+    );
+    candidates
+}
+
+fn of_emitter(emitter: &Emitter, needs: &BTreeMap<&str, &Need>) -> Vec<Candidate> {
+    let of_setting = |setting: &Setting| {
+        let filled = needs.iter().filter(|(_, need)| fills(&setting.fills, need)).map(|(text, _)| (*text).to_owned());
+        let gain = Gain {
+            emitter: emitter.title.clone(),
+            set: setting.set.clone(),
+            note: setting.note.clone(),
+            source: setting.source.clone(),
+            ..Gain::default()
+        };
+        Candidate { gain, fills: filled.collect() }
+    };
+    emitter.settings.iter().map(of_setting).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::instant::Instant;
+    use crate::tables::{Common, ExchangeColumns, ExchangeRow, Facts, TaskEventColumns, TaskEventRow};
+
+    fn seen(facts: &Facts, in_use: &[&str]) -> (BTreeMap<String, Sight>, Vec<Gain>) {
+        let corpus = Corpus::embedded().unwrap();
+        let in_use: Vec<String> = in_use.iter().map(|id| (*id).to_owned()).collect();
+        let (sights, _, gains) = sight(&corpus, |_| true, &facts.batches().unwrap(), &in_use, &Advice::embedded());
+        (sights.into_iter().map(|sight| (sight.rule.clone(), sight)).collect(), gains)
+    }
+
+    /// Two agents call; of one the tasks are seen.
+    fn two_agents() -> Facts {
+        let mut facts = Facts::default();
+        for agent in ["a", "b"] {
+            let common = Common { observed_at: Instant(1), agent: agent.to_owned(), ..Common::default() };
+            let own =
+                ExchangeColumns { operation: "SendMessage".into(), outcome: "ok".into(), ..ExchangeColumns::default() };
+            facts.push_exchange(ExchangeRow { common: common.clone(), own });
+            if agent == "a" {
+                let own =
+                    TaskEventColumns { task_id: "t".into(), state: "working".into(), ..TaskEventColumns::default() };
+                facts.push_task_event(TaskEventRow { common, own });
+            }
+        }
+        facts
+    }
+
+    #[test]
+    fn a_rule_sees_all_agents_or_some_or_is_blind() {
+        let (sights, _) = seen(&two_agents(), &[]);
+        assert_eq!(sights["stale_card_retry"].state, State::Able);
+        let partly = &sights["split_brain"];
+        assert_eq!(partly.state, State::Partly);
+        let unseen: Vec<_> = partly.unseen.iter().map(|u| (u.agent.as_str(), u.missing.join(" "))).collect();
+        assert_eq!(unseen, [("b", "task_events.state".to_owned())]);
+        let blind = &sights["duplicate_submission"];
+        assert_eq!((blind.state, blind.missing[0].need.as_str()), (State::Blind, "exchanges.content_hash"));
+        assert!(blind.missing[0].advice.contains("request bodies"));
+    }
+
+    #[test]
+    fn what_wakes_most_comes_first_and_every_blind_rule_is_woken_once() {
+        let (sights, gains) = seen(&two_agents(), &["kong"]);
+        let blind: BTreeSet<&String> = sights.values().filter(|s| s.state == State::Blind).map(|s| &s.rule).collect();
+        let woken: Vec<&String> = gains.iter().flat_map(|gain| &gain.wakes).collect();
+        assert_eq!((woken.len(), woken.into_iter().collect::<BTreeSet<_>>()), (blind.len(), blind));
+        let payloads = gains.iter().find(|gain| gain.set.contains("log_payloads: true")).unwrap();
+        assert!(payloads.wakes.contains(&"duplicate_submission".to_owned()), "{payloads:?}");
+        assert!(gains.iter().all(|gain| !gain.fills.is_empty() && !gain.note.is_empty()));
+    }
+
+    #[test]
+    fn an_emitter_that_cannot_says_why() {
+        let (sights, _) = seen(&two_agents(), &["aisix"]);
+        let never = &sights["duplicate_submission"].missing[0].never;
+        assert!(never[0].starts_with("AISIX AI gateway: its exporters send metadata"), "{never:?}");
+    }
+}

@@ -1,0 +1,116 @@
+//! What a setting in `queries/emitters.toml` is said to bring, it brings: coverage of what its emitter writes with it.
+//!
+//! The lines have the members that the emitters' documentation gives them (queries/emitters.toml says where it is), around
+//! bodies of A2A 1.0.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use super::*;
+
+/// Calls of which every field of a body can be learnt: a card, a send that names a task and a webhook, a poll, a stream that fails.
+fn calls() -> Vec<(&'static str, &'static str, Value, String)> {
+    let status = |state: &str, text: &str| {
+        json!({"state": state, "timestamp": "2026-11-30T06:15:35Z",
+            "message": {"messageId": "s1", "role": "ROLE_AGENT", "parts": [{"text": text}]}})
+    };
+    let task = json!({"id": "t-1", "contextId": "c-1", "status": status("TASK_STATE_COMPLETED", "done"),
+        "artifacts": [{"artifactId": "a-1", "parts": [{"text": "x", "mediaType": "text/plain"}]}]});
+    let card = json!({"name": "Summaries", "version": "1.0.0", "description": "d",
+        "supportedInterfaces": [{"url": "http://gw.example/", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}],
+        "capabilities": {"streaming": true, "pushNotifications": true},
+        "securitySchemes": {"key": {"apiKeySecurityScheme": {"name": "X-Key", "location": "header"}}},
+        "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
+        "skills": [{"id": "s-1", "name": "S", "description": "d", "tags": []}]});
+    let send = json!({"jsonrpc": "2.0", "id": "1", "method": "SendMessage", "params": {
+        "message": {"messageId": "m-1", "role": "ROLE_USER", "taskId": "t-0", "parts": [{"text": "hi"}]},
+        "configuration": {"taskPushNotificationConfig": {"id": "p-1", "url": "https://hooks.example/a"}}}});
+    let poll = json!({"jsonrpc": "2.0", "id": "2", "method": "GetTask", "params": {"id": "t-1"}});
+    let stream = json!({"jsonrpc": "2.0", "id": "3", "method": "SendStreamingMessage",
+        "params": {"message": {"messageId": "m-3", "role": "ROLE_USER", "parts": [{"text": "hi"}]}}});
+    let artifact = |append: bool| {
+        json!({"artifactUpdate": {"taskId": "t-3", "contextId": "c-3", "append": append, "lastChunk": append,
+            "artifact": {"artifactId": "a-3", "parts": [{"text": "x"}]}}})
+    };
+    let failed = status("TASK_STATE_FAILED", "Unknown skill: s-9");
+    let events = [
+        json!({"task": {"id": "t-3", "contextId": "c-3", "status": {"state": "TASK_STATE_WORKING"}}}),
+        artifact(false),
+        artifact(true),
+        json!({"statusUpdate": {"taskId": "t-3", "contextId": "c-3", "status": failed}}),
+    ];
+    let event = |event: &Value| format!("data: {}\r\n\r\n", json!({"jsonrpc": "2.0", "id": "3", "result": event}));
+    let answer = |id: &str, result: Value| json!({"jsonrpc": "2.0", "id": id, "result": result}).to_string();
+    vec![
+        ("GET", "/.well-known/agent-card.json", Value::Null, card.to_string()),
+        ("POST", "SendMessage", send, answer("1", json!({"task": task}))),
+        ("POST", "GetTask", poll, answer("2", task)),
+        ("POST", "SendStreamingMessage", stream, events.iter().map(event).collect()),
+    ]
+}
+
+/// A line of agentgateway's access log, with `accessLog.add` as its setting says.
+fn agentgateway((method, what, request, response): (&str, &str, Value, String)) -> Value {
+    let mut line = json!({"level": "info", "time": "2026-11-30T06:15:37.000Z", "scope": "request", "gateway": "default/gw",
+        "listener": "http", "route": "default/summaries", "endpoint": "10.0.0.9:9000", "src.addr": "10.0.0.7:40000",
+        "http.method": method, "http.host": "gw.example", "http.version": "HTTP/1.1", "http.status": 200, "protocol": "a2a",
+        "duration": "12ms", "http.response.body": response});
+    line["http.path"] = if what.starts_with('/') { what.into() } else { "/".into() };
+    if !request.is_null() {
+        line["http.request.body"] = request.to_string().into();
+        line["a2a.method"] = what.into();
+        line["a2a.response.outcome"] = "success".into();
+    }
+    line
+}
+
+/// An entry of Kong's file log, with payloads; cards are no entries of `ai.a2a.rpc`.
+fn kong((_, method, request, response): (&str, &str, Value, String)) -> Value {
+    let rpc = json!({"method": method, "binding": "jsonrpc", "latency": 12, "id": request["id"], "task_id": "t-1",
+        "task_state": "TASK_STATE_COMPLETED", "context_id": "c-1", "streaming": method == "SendStreamingMessage",
+        "payload": {"request": request.to_string(), "response": response}});
+    json!({"request": {"method": "POST", "uri": "/", "url": "http://gw.example:8000/", "size": 300, "headers": {"host": "gw.example"}},
+        "response": {"status": 200, "size": 200, "headers": {}}, "ai": {"a2a": {"rpc": [rpc]}},
+        "latencies": {"request": 20, "kong": 1, "proxy": 12}, "service": {"name": "summaries", "host": "10.0.0.9", "port": 9000},
+        "route": {"name": "r"}, "client_ip": "10.0.0.7", "started_at": 1_796_019_334_786_u64})
+}
+
+/// A line of nginx with the format of its setting.
+fn nginx((method, _, request, _): (&str, &str, Value, String)) -> Value {
+    json!({"time_iso8601": "2026-11-30T06:15:35+00:00", "request_method": method, "request_uri": "/a2a", "host": "gw.example",
+        "status": 200, "request_time": 0.012, "request_body": request.to_string()})
+}
+
+/// Fields that no line fills, of those that rules need.
+fn missing(lines: &[Value]) -> BTreeSet<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("lines");
+    std::fs::write(&path, lines.iter().map(|line| format!("{line}\n")).collect::<String>()).unwrap();
+    let output = run(&["coverage", "--format", "json", path.to_str().unwrap()]);
+    let coverage: Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_ne!(coverage["summary"]["facts"], 0, "{}", stderr(&output));
+    let missing = coverage["rules"].as_array().unwrap().iter().flat_map(|rule| rule["missing"].as_array().unwrap());
+    missing
+        .filter(|missing| missing["has_other"] == false)
+        .map(|missing| missing["field"].as_str().unwrap().to_owned())
+        .collect()
+}
+
+#[test]
+fn a_setting_brings_what_it_is_said_to_bring() {
+    use a2a_drift::rules::{Advice, Corpus, Need};
+    let advice = Advice::embedded();
+    let needs: Vec<Need> = Corpus::embedded().unwrap().rules.into_iter().flat_map(|rule| rule.header.needs).collect();
+    type Line = fn((&'static str, &'static str, Value, String)) -> Value;
+    for (id, line, all) in
+        [("agentgateway", agentgateway as Line, true), ("kong", kong, false), ("nginx", nginx, false)]
+    {
+        let calls = calls().into_iter().filter(|(method, ..)| all || *method == "POST");
+        let missing = missing(&calls.map(line).collect::<Vec<_>>());
+        let claimed = needs.iter().filter(|need| advice.setting(need, &[id.to_owned()]).is_some());
+        let broken: BTreeSet<&str> =
+            claimed.map(|need| need.text.as_str()).filter(|need| missing.contains(*need)).collect();
+        assert!(broken.is_empty(), "{id} is said to bring {broken:?}");
+    }
+}
