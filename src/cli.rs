@@ -285,7 +285,7 @@ pub struct Query {
     /// One SELECT over tables and views; `--tables` lists them
     #[arg(value_name = "SQL", required_unless_present = "tables")]
     pub sql: Option<String>,
-    /// As for `analyze`, and the Parquet files of `serve` [default: its lake]
+    /// As for `analyze`, and the folder of `serve`, also while it runs [default: that of the settings]
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
     /// Form of the rows

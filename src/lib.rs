@@ -18,6 +18,8 @@ mod page;
 
 pub mod token;
 
+pub mod tls;
+
 pub mod receive;
 
 pub mod decode;

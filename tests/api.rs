@@ -50,6 +50,7 @@ fn finding(number: i64, rule: &str, agent: &str, severity: Severity) -> Finding 
         observed_at: at(number),
         due_at: at(number),
         until_at: None,
+        over_at: None,
         first_seen: at(number),
         last_seen: at(number),
         count: 1,
@@ -122,7 +123,7 @@ impl Server {
         };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let (address, stop) = (listener.local_addr().unwrap(), CancellationToken::new());
-        let task = tokio::spawn(serve(listener, api.clone().router(), limits, stop.clone()));
+        let task = tokio::spawn(serve(listener, api.clone().router(), limits, None, stop.clone()));
         Self { address, api, reloads, client: alertmanager::client().unwrap(), stop, task }
     }
 
@@ -341,12 +342,12 @@ async fn readiness_says_what_is_missing_and_health_does_not_care() {
 async fn a_reload_answers_with_what_is_wrong() {
     let mut server = Server::start(None).await;
     let wrong = "rules/x.sql:3: unknown key `severty`";
-    for result in [Err(wrong.to_owned()), Ok(())] {
+    for result in [Err(wrong.to_owned()), Ok(vec!["serve.data".to_owned()])] {
         let request = tokio::spawn(answer(server.post("/-/reload")));
         let reload = timeout(LONG, server.reloads.recv()).await.unwrap().unwrap();
         reload.answer.send(result.clone()).unwrap();
         let expected = match result {
-            Ok(()) => (StatusCode::OK, json!({"status": "reloaded"})),
+            Ok(restart) => (StatusCode::OK, json!({"status": "reloaded", "needs_restart": restart})),
             Err(wrong) => (StatusCode::UNPROCESSABLE_ENTITY, json!({"error": {"code": "refused", "message": wrong}})),
         };
         assert_eq!(request.await.unwrap(), expected);
@@ -375,7 +376,7 @@ async fn a_page_of_another_site_cannot_reload() {
     assert!(server.reloads.try_recv().is_err());
     let own = format!("http://{}", server.address);
     let request = tokio::spawn(answer(server.post("/-/reload").header("origin", own)));
-    timeout(LONG, server.reloads.recv()).await.unwrap().unwrap().answer.send(Ok(())).unwrap();
+    timeout(LONG, server.reloads.recv()).await.unwrap().unwrap().answer.send(Ok(vec![])).unwrap();
     assert_eq!(request.await.unwrap().0, StatusCode::OK);
 }
 
@@ -468,7 +469,7 @@ async fn when_it_is_told_to_stop_it_finishes_what_is_under_way() {
     let request = tokio::spawn(answer(server.post("/-/reload")));
     let reload = timeout(LONG, server.reloads.recv()).await.unwrap().unwrap();
     server.stop.cancel();
-    reload.answer.send(Ok(())).unwrap();
+    reload.answer.send(Ok(vec![])).unwrap();
     assert_eq!(request.await.unwrap().0, StatusCode::OK);
     timeout(LONG, server.task).await.unwrap().unwrap();
     assert!(TcpStream::connect(server.address).await.is_err());

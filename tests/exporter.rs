@@ -140,6 +140,7 @@ fn finding(rule: &str, agent: &str, task: &str, severity: Severity) -> Finding {
         observed_at: at(0),
         due_at: at(0),
         until_at: None,
+        over_at: None,
         first_seen: at(0),
         last_seen: at(0),
         count: 1,

@@ -7,6 +7,8 @@
 
 mod support;
 
+#[path = "serve/asked.rs"]
+mod asked;
 #[path = "serve/batch.rs"]
 mod batch;
 #[path = "serve/disk.rs"]
@@ -23,6 +25,8 @@ mod host;
 mod itself;
 #[path = "serve/memory.rs"]
 mod memory;
+#[path = "serve/over.rs"]
+mod over;
 #[path = "serve/reload.rs"]
 mod reload;
 #[path = "serve/same.rs"]

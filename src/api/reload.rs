@@ -21,13 +21,16 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// A wish for a reload.
 #[derive(Debug)]
 pub struct Reload {
-    /// Takes how it went: what is wrong with the new rules or settings when the old ones stay.
-    pub answer: oneshot::Sender<Result<(), String>>,
+    /// Takes how it went: which settings need a restart to come into force; or what is wrong with the new rules or settings,
+    /// when the old ones stay.
+    pub answer: oneshot::Sender<Result<Vec<String>, String>>,
 }
 
 #[derive(Serialize)]
 struct Reloaded {
     status: &'static str,
+    /// Settings that changed and are not in force.
+    needs_restart: Vec<String>,
 }
 
 pub(super) async fn reload(State(api): State<Api>) -> Result<Response, Problem> {
@@ -37,7 +40,7 @@ pub(super) async fn reload(State(api): State<Api>) -> Result<Response, Problem> 
         TrySendError::Closed(_) => Problem::retry_later("stopping", "the service is stopping"),
     })?;
     match tokio::time::timeout(PATIENCE, result).await {
-        Ok(Ok(Ok(()))) => Ok(answer(StatusCode::OK, &Reloaded { status: "reloaded" })),
+        Ok(Ok(Ok(needs_restart))) => Ok(answer(StatusCode::OK, &Reloaded { status: "reloaded", needs_restart })),
         Ok(Ok(Err(wrong))) => Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "refused", wrong)),
         Ok(Err(_)) => Err(Problem::retry_later("stopping", "the service is stopping")),
         Err(_) => {

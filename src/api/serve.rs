@@ -10,11 +10,14 @@ use axum::Router;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+
+use crate::tls::Tls;
 
 /// Bytes that a request's head may have.
 const MOST_HEAD: usize = 64 * 1024;
@@ -45,8 +48,14 @@ impl Default for Limits {
     }
 }
 
-/// Answers requests until it is told to stop.
-pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stop: CancellationToken) {
+/// Answers requests until it is told to stop, over TLS if there is any.
+pub async fn serve(
+    listener: TcpListener,
+    router: Router,
+    limits: Limits,
+    tls: Option<Arc<Tls>>,
+    stop: CancellationToken,
+) {
     let places = Arc::new(Semaphore::new(limits.connections));
     let connections = TaskTracker::new();
     let accept = async {
@@ -55,9 +64,9 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stop: 
             let Ok(place) = Arc::clone(&places).acquire_owned().await else { return };
             match listener.accept().await {
                 Ok((stream, _)) => {
-                    let (router, stop) = (router.clone(), stop.clone());
+                    let (router, tls, stop) = (router.clone(), tls.clone(), stop.clone());
                     connections.spawn(async move {
-                        connection(stream, router, limits, stop).await;
+                        admit(stream, tls, router, limits, stop).await;
                         drop(place);
                     });
                 }
@@ -76,7 +85,24 @@ pub async fn serve(listener: TcpListener, router: Router, limits: Limits, stop: 
     connections.wait().await;
 }
 
-async fn connection(stream: TcpStream, router: Router, limits: Limits, stop: CancellationToken) {
+/// Serves a connection, after its handshake where there is TLS.
+async fn admit(stream: TcpStream, tls: Option<Arc<Tls>>, router: Router, limits: Limits, stop: CancellationToken) {
+    let Some(tls) = tls else { return connection(stream, router, limits, stop).await };
+    let shaken = tokio::select! {
+        shaken = timeout(limits.head, tls.acceptor().accept(stream)) => shaken,
+        () = stop.cancelled() => return,
+    };
+    match shaken {
+        Ok(Ok(stream)) => connection(stream, router, limits, stop).await,
+        Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
+        Err(_) => tracing::debug!("a TLS handshake took too long"),
+    }
+}
+
+async fn connection<S>(stream: S, router: Router, limits: Limits, stop: CancellationToken)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new()).header_read_timeout(limits.head).max_buf_size(MOST_HEAD);
     let served = http.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));

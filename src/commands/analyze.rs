@@ -4,13 +4,13 @@
 //! Every stage of a run is called from here.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use serde_json::Value;
 
 use super::intake::{Account, Gathering};
-use super::kept::Peeked;
+use super::kept::{Peeked, Places, places};
 use super::progress::Progress;
 use super::setup::{engine, identities, key_map, limits, vocabulary};
 use super::window::Window;
@@ -44,11 +44,9 @@ pub(super) fn run(args: Analyze, global: &Global) -> anyhow::Result<Outcome> {
     let engine = engine(&config)?;
     let accepted =
         Accepted { baseline: baseline(args.baseline.as_deref())?, suppressions: config.suppressions.clone() };
-    let inputs = receive::inputs(&args.paths)?;
-
     // Log lines and a moving line would overwrite each other.
     let progress = Progress::start(!global.quiet && global.verbose == 0);
-    let (facts, account) = gather(&inputs, &config, &progress)?;
+    let (facts, account) = gather(&args.paths, &config, &progress)?;
     if let Some(folder) = &args.export {
         rules::export(&facts.batches()?, folder)?;
     }
@@ -70,13 +68,14 @@ pub(super) fn run(args: Analyze, global: &Global) -> anyhow::Result<Outcome> {
 }
 
 /// Reads every input into one set of facts.
-pub(super) fn gather(inputs: &[Input], config: &Config, progress: &Progress) -> anyhow::Result<(Facts, Account)> {
+pub(super) fn gather(paths: &[PathBuf], config: &Config, progress: &Progress) -> anyhow::Result<(Facts, Account)> {
     let limits = limits(&config.limits);
     let keys = key_map(&config.exchange_keys)?;
     let mut normalizer = Normalizer::new(vocabulary(config)?);
     let mut account = Account::default();
     let mut kept = Facts::default();
-    for input in inputs {
+    let Places { logs, others } = places(paths)?;
+    let mut read = |input: &Input| {
         let name = clean(&input.name);
         progress.doing(format!("reading {name}"));
         tracing::info!(source = %name, bytes = input.bytes_on_disk, "reading");
@@ -86,13 +85,18 @@ pub(super) fn gather(inputs: &[Input], config: &Config, progress: &Progress) -> 
             None => input.open(),
         };
         match opened {
-            Ok(reader) => match Peeked::new(reader) {
-                file if file.is_parquet() => kept.append(sink.kept(&input.name, file.facts())),
-                reader => decode::decode_with(&input.name, Box::new(reader), &limits, &keys, &mut sink),
-            },
+            Ok(reader) => {
+                let file = Peeked::new(reader);
+                match file.kind() {
+                    Some(kind) => kept.append(sink.kept(&input.name, kind, file.facts())),
+                    None => decode::decode_with(&input.name, Box::new(file), &limits, &keys, &mut sink),
+                }
+            }
             Err(refusal) => sink.unreadable(&input.name, &refusal),
         }
-    }
+    };
+    logs.iter().filter(|log| log.is_there()).for_each(&mut read);
+    receive::inputs(&others)?.iter().for_each(&mut read);
     let mut facts = normalizer.finish().facts;
     facts.append(kept);
     identity::resolve(&mut facts, &identities(config));

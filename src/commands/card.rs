@@ -15,7 +15,6 @@ use crate::cli::{Card as Args, Global};
 use crate::config::{Config, Overrides};
 use crate::measures::cards::{Card, Shown, changes, shown};
 use crate::publish::clean;
-use crate::receive;
 
 /// Runs `card`.
 pub(super) fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
@@ -29,7 +28,7 @@ pub(super) fn run(args: &Args, global: &Global) -> anyhow::Result<Outcome> {
 /// Cards in a file, in the order in which they were seen.
 fn read(path: &Path, config: &Config) -> anyhow::Result<Vec<(String, Shown)>> {
     let progress = Progress::start(false);
-    let (facts, _) = gather(&receive::inputs(&[path])?, config, &progress)?;
+    let (facts, _) = gather(&[path.to_owned()], config, &progress)?;
     let cards: Vec<(String, Shown)> = shown(&facts)
         .into_iter()
         .flat_map(|(agent, shown)| shown.into_iter().map(move |shown| (agent.clone(), shown)))

@@ -58,8 +58,13 @@ impl<'a> Gathering<'a> {
 
 impl Gathering<'_> {
     /// Counts what a file of facts held; its facts pass by the normalizer, which made them.
-    pub(super) fn kept(&mut self, name: &Arc<str>, read: Result<Facts, (RejectReason, String)>) -> Facts {
-        self.recognised(name, "parquet");
+    pub(super) fn kept(
+        &mut self,
+        name: &Arc<str>,
+        kind: &'static str,
+        read: Result<Facts, (RejectReason, String)>,
+    ) -> Facts {
+        self.recognised(name, kind);
         match read {
             Ok(facts) => {
                 if let Some(source) = self.account.sources.last_mut() {
@@ -115,6 +120,7 @@ impl Sink for Gathering<'_> {
     fn record(&mut self, mut record: Record) {
         if let Some(source) = self.account.sources.last_mut() {
             source.records += 1;
+            source.logs += u64::from(matches!(record, Record::Log(_)));
         }
         if let Some(tap) = self.tap {
             tap.mark(&mut record);

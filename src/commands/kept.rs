@@ -1,18 +1,48 @@
-//! Facts that were kept: Parquet files of a lake, or of `--export`.
+//! Facts that were kept: Parquet files of a lake, or of `--export`, and the log of a `serve` that may be running.
 //!
-//! In: an opened input. Out: its facts, if it is a Parquet file, else the input as it was. Decodes no traffic.
+//! In: an opened input, or a folder of `serve`. Out: its facts, if it is of these, else the input as it was; the inputs of the
+//! folder. Decodes no traffic.
 
 use std::io::{self, Read};
+use std::path::PathBuf;
 
 use crate::decode::record::RejectReason;
+use crate::receive::{self, Input, ReceiveError};
 use crate::store::{self, ReadError};
 use crate::tables::Facts;
 
-/// Largest Parquet file that is read, in bytes: it is held in memory. Those of a lake are smaller by far.
+/// Largest file of facts that is read, in bytes: it is held in memory. Those of `serve` are smaller by far.
 const MOST_BYTES: u64 = 2 << 30;
 
 /// Bytes by which a format is told.
-const HEAD: u64 = 4;
+const HEAD: u64 = 8;
+
+/// What paths name, folders of `serve` told apart.
+pub(super) struct Places {
+    /// Segments of logs, to be read before it is looked what is in the lakes: what leaves a log is in its lake by then.
+    pub(super) logs: Vec<Input>,
+    /// Everything else.
+    pub(super) others: Vec<PathBuf>,
+}
+
+/// Takes folders of `serve` apart. Beside facts they hold what the program remembers for itself.
+///
+/// # Errors
+/// When a folder cannot be read.
+pub(super) fn places(paths: &[PathBuf]) -> Result<Places, ReceiveError> {
+    let mut places = Places { logs: Vec::new(), others: Vec::new() };
+    for path in paths {
+        let (log, lake) = (path.join("wal"), path.join("lake"));
+        if !log.join("lock").is_file() {
+            places.others.push(path.clone());
+            continue;
+        }
+        let of_log = receive::inputs(&[log])?;
+        places.logs.extend(of_log.into_iter().filter(|input| input.name.ends_with(".log")));
+        places.others.extend(lake.is_dir().then_some(lake));
+    }
+    Ok(places)
+}
 
 /// An input of which the first bytes are known.
 pub(super) struct Peeked<R> {
@@ -30,22 +60,25 @@ impl<R: Read> Peeked<R> {
         Self { head, failed, rest }
     }
 
-    /// Whether it is a Parquet file.
-    pub(super) fn is_parquet(&self) -> bool {
-        store::is_parquet(&self.head)
+    /// What it is, if it holds facts.
+    pub(super) fn kind(&self) -> Option<&'static str> {
+        let is_log = store::is_log(&self.head);
+        if is_log { Some("log of serve") } else { store::is_parquet(&self.head).then_some("parquet") }
     }
 
-    /// The facts of a Parquet file, else why there are none.
+    /// The facts in it, else why there are none.
     pub(super) fn facts(self) -> Result<Facts, (RejectReason, String)> {
+        let is_log = store::is_log(&self.head);
         let mut bytes = Vec::new();
         let read = self.take(MOST_BYTES + 1).read_to_end(&mut bytes);
         read.map_err(|error| (RejectReason::Unreadable, error.to_string()))?;
         if bytes.len() as u64 > MOST_BYTES {
-            return Err((RejectReason::TooLarge, format!("a Parquet file of more than {MOST_BYTES} bytes")));
+            return Err((RejectReason::TooLarge, format!("a file of facts of more than {MOST_BYTES} bytes")));
         }
-        store::read_facts(bytes).map_err(|error| match error {
+        let facts = if is_log { store::read_log(&bytes) } else { store::read_facts(bytes) };
+        facts.map_err(|error| match error {
             ReadError::NotFacts => (RejectReason::UnknownShape, error.to_string()),
-            ReadError::Table(_) => (RejectReason::BadField, error.to_string()),
+            ReadError::Table(_) | ReadError::NewerLog { .. } => (RejectReason::BadField, error.to_string()),
             ReadError::Parquet(_) | ReadError::Arrow(_) | ReadError::Panicked => {
                 (RejectReason::Unreadable, error.to_string())
             }
@@ -93,8 +126,8 @@ mod tests {
     #[test]
     fn a_file_that_only_begins_as_parquet_is_unreadable() {
         let peeked = Peeked::new(&b"PAR1 and then something else PAR1"[..]);
-        assert!(peeked.is_parquet());
+        assert_eq!(peeked.kind(), Some("parquet"));
         assert_eq!(peeked.facts().unwrap_err().0, RejectReason::Unreadable);
-        assert!(!Peeked::new(&b"PA"[..]).is_parquet());
+        assert_eq!(Peeked::new(&b"PA"[..]).kind(), None);
     }
 }

@@ -15,7 +15,6 @@ use super::{Outcome, configure, print, terminal_width};
 use crate::cli::{Global, Query, RowsFormat};
 use crate::config::Overrides;
 use crate::publish::rows::{self, Form};
-use crate::receive;
 use crate::rules::Engine;
 use crate::tables::Facts;
 
@@ -37,13 +36,12 @@ pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
     if form == Form::Parquet && args.output.is_none() && std::io::stdout().is_terminal() {
         bail!("Parquet is nothing for a terminal: name a file with --output, or pipe it");
     }
-    let paths = if args.paths.is_empty() { vec![config.serve.data.join("lake")] } else { args.paths };
-    let inputs = receive::inputs(&paths)?;
     // A mistake in the question is told before much is read.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(engine.ask(Facts::default().batches()?, &sql))?;
+    let paths = if args.paths.is_empty() { vec![config.serve.data.clone()] } else { args.paths };
     let progress = Progress::start(!global.quiet && global.verbose == 0);
-    let (facts, account) = gather(&inputs, &config, &progress)?;
+    let (facts, account) = gather(&paths, &config, &progress)?;
     if facts.is_empty() {
         let rejects = account.close(0).rejected();
         bail!(

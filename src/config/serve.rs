@@ -36,7 +36,7 @@ pub struct ServeSettings {
     pub limits: ReceiverLimits,
     /// How long what is kept.
     pub retention: Retention,
-    /// A finding is over when it was seen last, or came due, this long ago; none: when its evidence leaves memory.
+    /// A finding about something that happened is over so long after its last evidence; none: when that leaves memory.
     pub active: Option<Duration>,
     /// Facts move from the log to the lake, where queries see them, this often: the longer, the fewer files.
     pub lake_every: Duration,
@@ -57,6 +57,9 @@ pub struct TlsFiles {
     /// Authority that senders' certificates must come from; none asks for no certificate.
     #[serde(default)]
     pub client_authority: Option<PathBuf>,
+    /// Metrics, findings API and health speak TLS as well; they ask for no certificate.
+    #[serde(default)]
+    pub admin: bool,
 }
 
 /// What a sender may ask for.
@@ -143,6 +146,30 @@ impl From<SeverityWord> for crate::findings::Severity {
     }
 }
 
+impl ServeSettings {
+    /// Keys of the table by which other settings differ from these; `active` apart, which may change at any time.
+    pub fn differences(&self, other: &Self) -> Vec<String> {
+        let keys = [
+            ("otlp_grpc", self.otlp_grpc != other.otlp_grpc),
+            ("otlp_http", self.otlp_http != other.otlp_http),
+            ("admin", self.admin != other.admin),
+            ("data", self.data != other.data),
+            ("follow", self.follow != other.follow),
+            ("tick", self.tick != other.tick),
+            ("settle", self.settle != other.settle),
+            ("token_file", self.token_file != other.token_file),
+            ("cors_origins", self.cors_origins != other.cors_origins),
+            ("tls", self.tls != other.tls),
+            ("limits", self.limits != other.limits),
+            ("retention", self.retention != other.retention),
+            ("lake_every", self.lake_every != other.lake_every),
+            ("alertmanager", self.alertmanager != other.alertmanager),
+            ("runbook_base", self.runbook_base != other.runbook_base),
+        ];
+        keys.into_iter().filter(|(_, differ)| *differ).map(|(key, _)| format!("serve.{key}")).collect()
+    }
+}
+
 impl Default for ServeSettings {
     fn default() -> Self {
         let local = |port| SocketAddr::from(([127, 0, 0, 1], port));
@@ -159,7 +186,7 @@ impl Default for ServeSettings {
             tls: None,
             limits: ReceiverLimits::default(),
             retention: Retention::default(),
-            active: None,
+            active: Some(HOUR),
             lake_every: HOUR,
             alertmanager: None,
             runbook_base: String::new(),
@@ -241,8 +268,7 @@ pub(super) struct ServeTable {
     tls: Option<TlsFiles>,
     limits: ReceiverLimits,
     retention: Retention,
-    #[serde(deserialize_with = "some_duration")]
-    active: Option<Duration>,
+    active: Option<Patience>,
     #[serde(deserialize_with = "some_duration")]
     lake_every: Option<Duration>,
     alertmanager: Option<AlertmanagerSettings>,
@@ -289,7 +315,7 @@ impl ServeTable {
             tls: self.tls,
             limits: self.limits,
             retention: self.retention,
-            active: self.active.or(default.active),
+            active: self.active.map_or(default.active, |active| active.0),
             lake_every: self.lake_every.unwrap_or(default.lake_every),
             alertmanager,
             runbook_base: given.runbook_base.or(self.runbook_base).unwrap_or_default(),
@@ -297,11 +323,26 @@ impl ServeTable {
     }
 }
 
+/// A duration, or `off`: none.
+#[derive(Debug)]
+struct Patience(Option<Duration>);
+
+impl<'de> Deserialize<'de> for Patience {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        match String::deserialize(deserializer)?.as_str() {
+            "off" => Ok(Self(None)),
+            text => parse(text).map(|duration| Self(Some(duration))).map_err(serde::de::Error::custom),
+        }
+    }
+}
+
 /// `90s`, `15m`, `24h`, `30days`.
 fn duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Duration, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    humantime::parse_duration(&text)
-        .map_err(|error| serde::de::Error::custom(format!("\"{text}\" is no duration like 15m or 30d: {error}")))
+    parse(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
+}
+
+fn parse(text: &str) -> Result<Duration, String> {
+    humantime::parse_duration(text).map_err(|error| format!("\"{text}\" is no duration like 15m or 30d: {error}"))
 }
 
 fn some_duration<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Duration>, D::Error> {
@@ -342,6 +383,25 @@ mod tests {
         assert!(error.contains("neither an address like 127.0.0.1:4317 nor off"), "{error}");
         let error = read("tick = \"soon\"").unwrap_err();
         assert!(error.contains("no duration like 15m"), "{error}");
+    }
+
+    #[test]
+    fn settings_that_differ_are_named() {
+        let merged = |text: &str| read(text).unwrap().merge(ServeOverrides::default());
+        let other = merged(
+            "tick = \"2s\"\nactive = \"off\"\n[retention]\nmemory = \"2h\"\n[tls]\ncertificate = \"c\"\nkey = \"k\"",
+        );
+        assert_eq!(merged("").differences(&other), ["serve.tick", "serve.tls", "serve.retention"]);
+        assert!(other.differences(&other).is_empty());
+    }
+
+    #[test]
+    fn findings_end_after_an_hour_unless_the_table_says_another_time_or_never() {
+        let active = |text: &str| read(text).unwrap().merge(ServeOverrides::default()).active;
+        assert_eq!(active(""), Some(HOUR));
+        assert_eq!(active("active = \"5m\""), Some(Duration::from_secs(300)));
+        assert_eq!(active("active = \"off\""), None);
+        assert!(read("active = \"never\"").unwrap_err().contains("no duration like 15m"));
     }
 
     #[test]

@@ -8,10 +8,12 @@ use std::collections::HashMap;
 use serde_json::{Map, Value, json};
 
 use super::Limits;
+use super::access_log::{request_line, time_local, unescaped};
 use super::exchange::{empty, ended, finish, implied_observer, instant, read_body, read_chunks, status};
 use super::headers::{absolute_url, read as read_headers};
 use super::key_map::{Field, KeyMap, plain};
 use super::record::{Exchange, Headers, Observer, Origin, Sink};
+use super::tree;
 
 /// Levels of objects in which spellings are looked for.
 const LEVELS: usize = 4;
@@ -21,6 +23,9 @@ const MEMBERS: usize = 512;
 
 /// Objects in which recorders wrap the exchange.
 const WRAPPERS: [&str; 9] = ["", "http", "exchange", "data", "payload", "entry", "httprequest", "attributes", "fields"];
+
+/// A call that lasts longer is none: the number is a time.
+const MOST_SECONDS: f64 = 1e6;
 
 const METHODS: [&str; 7] = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"];
 
@@ -34,12 +39,22 @@ pub(super) fn read(
 ) -> Option<Exchange> {
     let found = Found::new(map, keys);
     let mut exchange = empty(origin);
-    exchange.method =
-        found.text(Field::Method).map(|m| m.to_ascii_uppercase()).filter(|m| METHODS.contains(&m.as_str()))?;
+    let line = found.text(Field::RequestLine);
+    let (method, target) = line.as_deref().and_then(request_line).unzip();
+    let method = found.text(Field::Method).or_else(|| method.map(str::to_owned));
+    exchange.method = method.map(|m| m.to_ascii_uppercase()).filter(|m| METHODS.contains(&m.as_str()))?;
     exchange.status = found.get_where(Field::Status, |value| status(Some(value)));
     exchange.request_headers = found.get(Field::RequestHeaders).map(read_headers).unwrap_or_default();
     exchange.response_headers = found.get(Field::ResponseHeaders).map(read_headers).unwrap_or_default();
-    exchange.url = url(&found, &exchange.request_headers)?;
+    for (field, name) in [(Field::Traceparent, "traceparent"), (Field::Version, "a2a-version")] {
+        // Access logs write a dash for what is not there.
+        if let Some(value) =
+            found.text(field).filter(|value| value != "-" && exchange.request_headers.get(name).is_none())
+        {
+            exchange.request_headers.0.push((name.to_owned(), value));
+        }
+    }
+    exchange.url = url(&found, &exchange.request_headers, target)?;
     let answered = exchange.status.is_some() || found.get(Field::ResponseBody).is_some();
     if !answered {
         return None;
@@ -64,14 +79,16 @@ pub(super) fn has_both_halves(map: &Map<String, Value>) -> bool {
     has(&["request", "req"]) && has(&["response", "res", "resp", "reply"])
 }
 
-fn url(found: &Found<'_>, headers: &Headers) -> Option<String> {
+fn url(found: &Found<'_>, headers: &Headers, target: Option<&str>) -> Option<String> {
     let header = |name: &str| headers.get(name).map(str::to_owned);
     let host = found.text(Field::Host).or_else(|| header("host")).or_else(|| header(":authority")).unwrap_or_default();
     let scheme = found.text(Field::Scheme).filter(|s| s.starts_with("http") && !s.contains('/'));
     let scheme = scheme.or_else(|| header("x-forwarded-proto")).unwrap_or_default();
     let is_url = |text: &String| text.contains("://") || text.starts_with('/');
     let named = found.text(Field::Url).filter(is_url);
-    let url = match (named, found.text(Field::Path)) {
+    let path = found.text(Field::Path).filter(|path| path.starts_with('/') || path.contains("://"));
+    let path = path.or_else(|| target.map(str::to_owned));
+    let url = match (named, path) {
         (Some(url), Some(path)) if url.contains("://") && !path.contains("://") && is_bare(&url) => {
             absolute_url(&path, "", &url)
         }
@@ -88,7 +105,9 @@ fn is_bare(url: &str) -> bool {
 }
 
 fn read_times(found: &Found<'_>, exchange: &mut Exchange) {
-    exchange.started_at = found.get_where(Field::Start, instant);
+    let time = |value: &Value| instant(value).or_else(|| time_local(value.as_str()?));
+    exchange.started_at =
+        found.get_where(Field::Start, time).or_else(|| found.get_where(Field::RequestSeconds, instant));
     let scaled = |field, factor: f64| found.get_where(field, milliseconds).map(|number| number * factor);
     let duration = scaled(Field::DurationSeconds, 1e3)
         .or_else(|| scaled(Field::DurationMicros, 1e-3))
@@ -96,6 +115,17 @@ fn read_times(found: &Found<'_>, exchange: &mut Exchange) {
         .or_else(|| scaled(Field::Duration, 1.0));
     let end = found.get_where(Field::End, instant).filter(|end| exchange.started_at.is_none_or(|start| start <= *end));
     exchange.ended_at = end.or_else(|| ended(exchange.started_at, duration));
+    if let Some(seconds) = found.get_where(Field::RequestSeconds, request_seconds) {
+        // nginx writes the line, and every time in it, when the call is over.
+        exchange.ended_at = exchange.started_at;
+        exchange.started_at = exchange.ended_at.map(|end| end.plus_millis(-seconds * 1e3));
+    }
+}
+
+/// nginx's `$request_time`.
+fn request_seconds(value: &Value) -> Option<f64> {
+    let seconds = value.as_f64().or_else(|| value.as_str()?.trim().parse().ok())?;
+    (0.0..MOST_SECONDS).contains(&seconds).then_some(seconds)
 }
 
 /// A number, or text with a unit: `2ms`, `1.5s`, `300us`.
@@ -120,7 +150,11 @@ fn read_parties(found: &Found<'_>, exchange: &mut Exchange) {
     exchange.server = found.address(Field::Server);
     exchange.agent = text(Field::Agent);
     exchange.observer_name = text(Field::ObserverName);
-    exchange.observer = Observer::parse(&text(Field::Observer)).or_else(|| implied_observer(exchange));
+    // Envoy's and nginx's words.
+    let is_proxy = found.members.contains_key("responseflags")
+        || found.get_where(Field::RequestSeconds, request_seconds).is_some();
+    let implied = implied_observer(exchange).or(is_proxy.then_some(Observer::Gateway));
+    exchange.observer = Observer::parse(&text(Field::Observer)).or(implied);
 }
 
 /// The members of an object by their plain path, down to [`LEVELS`].
@@ -164,7 +198,8 @@ impl<'a> Found<'a> {
     }
 
     fn text(&self, field: Field) -> Option<String> {
-        self.get_where(field, |value| value.as_str().filter(|text| !text.is_empty()).map(str::to_owned))
+        // Access logs write a dash for nothing.
+        self.get_where(field, |value| value.as_str().filter(|text| !matches!(*text, "" | "-")).map(str::to_owned))
     }
 
     fn flag(&self, field: Field) -> bool {
@@ -174,7 +209,7 @@ impl<'a> Found<'a> {
     /// A party as text, or as an object with an address and a port.
     fn address(&self, field: Field) -> String {
         let read = |value: &Value| match value {
-            Value::String(text) => Some(text.clone()),
+            Value::String(text) => Some(text.clone()).filter(|text| text != "-"),
             Value::Object(map) => {
                 let first = |keys: [&str; 4]| keys.into_iter().find_map(|key| map.get(key));
                 let host = first(["address", "ip", "host", "name"])?.as_str()?;
@@ -197,7 +232,16 @@ impl<'a> Found<'a> {
         });
         let looks_plain = text.trim_start().starts_with(['{', '[']);
         let is_base64 = by_name || (by_flag.unwrap_or(false) && !looks_plain);
-        Some(if is_base64 { json!({ "base64": text }) } else { value.clone() })
+        if is_base64 {
+            return Some(json!({ "base64": text }));
+        }
+        match text.as_str() {
+            // What nginx writes for no body.
+            "-" => None,
+            // Without `escape=json` nginx writes its own escapes into the text.
+            escaped if escaped.contains("\\x22") && tree::read(escaped).is_err() => Some(unescaped(escaped).into()),
+            _ => Some(value.clone()),
+        }
     }
 }
 

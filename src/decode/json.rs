@@ -79,10 +79,14 @@ fn parse_by(bytes: &[u8], max_depth: usize, read: impl Fn(&str) -> serde_json::R
     let (value, repaired) = match read(&text) {
         Ok(value) => (value, false),
         Err(error) if error.classify() == Category::Eof => return Err(Fault::Incomplete),
-        Err(error) => match repair(&text).map(|repaired| read(&repaired)) {
-            Some(Ok(value)) => (value, true),
-            _ => return Err(fault(&error)),
-        },
+        Err(error) => {
+            let plain = without_hex_escapes(&text);
+            let mended = repair(plain.as_deref().unwrap_or(&text)).or(plain);
+            match mended.map(|mended| read(&mended)) {
+                Some(Ok(value)) => (value, true),
+                _ => return Err(fault(&error)),
+            }
+        }
     };
     if is_deeper(&value, max_depth) { Err(Fault::TooDeep) } else { Ok(Parsed { value, replaced_bytes, repaired }) }
 }
@@ -198,6 +202,43 @@ fn repair(text: &str) -> Option<String> {
     String::from_utf8(mended).ok()
 }
 
+/// Writes `\xNN` as the bytes that it stands for: nginx escapes so what it writes into strings that its operator began with a
+/// quote. None if there is no such escape.
+fn without_hex_escapes(text: &str) -> Option<String> {
+    let mut rest = text.as_bytes();
+    memchr::memmem::find(rest, b"\\x")?;
+    let mut plain = Vec::with_capacity(rest.len());
+    while let Some((&byte, after)) = rest.split_first() {
+        match (byte, hex_byte(after)) {
+            (b'\\', Some(code @ (0..0x20 | b'"' | b'\\'))) => {
+                plain.extend_from_slice(format!("\\u{code:04x}").as_bytes());
+                rest = after.get(3..).unwrap_or_default();
+            }
+            (b'\\', Some(code)) => {
+                plain.push(code);
+                rest = after.get(3..).unwrap_or_default();
+            }
+            (b'\\', None) => {
+                // The character behind a backslash begins no escape.
+                plain.push(byte);
+                plain.extend(after.first());
+                rest = after.get(1..).unwrap_or_default();
+            }
+            _ => {
+                plain.push(byte);
+                rest = after;
+            }
+        }
+    }
+    Some(String::from_utf8_lossy(&plain).into_owned())
+}
+
+/// The byte of `xNN`.
+fn hex_byte(text: &[u8]) -> Option<u8> {
+    let digits = text.get(..3)?.strip_prefix(b"x").filter(|digits| digits.iter().all(u8::is_ascii_hexdigit))?;
+    u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
 /// The UTF-16 unit of the `\uXXXX` escape at `at`.
 fn escaped_unit(bytes: &[u8], at: usize) -> Option<u16> {
     let digits = bytes.get(at..at + 6)?.strip_prefix(b"\\u")?;
@@ -223,6 +264,13 @@ mod tests {
             value(br#"["\ud800", "\udc00x", "a\ud83d\ude00", "\\ud800"]"#),
             json!(["\u{fffd}", "\u{fffd}x", "a😀", "\\ud800"])
         );
+    }
+
+    #[test]
+    fn hex_escapes_stand_for_bytes() {
+        let line = br#"{"a":"{\x22b\x22:\x22\x5C\x22c\x5C\x22 \xC3\xA9 \x0A\x22}","d":"\\x22"}"#;
+        assert_eq!(value(line), json!({"a": "{\"b\":\"\\\"c\\\" é \n\"}", "d": "\\x22"}));
+        assert!(matches!(parse(br#"{"a":"\x2"}"#, 100).unwrap_err(), Fault::Bad(_)));
     }
 
     #[test]

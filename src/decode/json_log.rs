@@ -15,7 +15,7 @@ use super::route::Frame;
 use crate::instant::Instant;
 
 /// Names of the time, the surest first.
-const TIME_KEYS: [&str; 14] = [
+const TIME_KEYS: [&str; 15] = [
     "time",
     "timestamp",
     "@timestamp",
@@ -28,6 +28,7 @@ const TIME_KEYS: [&str; 14] = [
     "eventTime",
     "start_time",
     "started_at",
+    "occurred_at",
     "date",
     "msec",
 ];

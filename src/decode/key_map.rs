@@ -62,11 +62,19 @@ pub enum Field {
     Base64,
     /// Pieces of a streamed response.
     Chunks,
+    /// Method, target and protocol in one text.
+    RequestLine,
+    /// nginx's duration in seconds: the time beside it is that of the end.
+    RequestSeconds,
+    /// Header `traceparent`, where it is logged by itself.
+    Traceparent,
+    /// Header `A2A-Version`, where it is logged by itself.
+    Version,
 }
 
 /// Field, its name in the configuration, and its spellings without separators, in lower case: `requestmethod` stands
 /// for `request_method`, `requestMethod`, `request.method`, `Request-Method` and `{"request": {"method": ...}}`.
-const BUILT_IN: [(Field, &str, &[&str]); 27] = [
+const BUILT_IN: [(Field, &str, &[&str]); 31] = [
     (Field::Method, "method", &["requestmethod", "reqmethod", "method", "verb"]),
     (
         Field::Url,
@@ -165,7 +173,6 @@ const BUILT_IN: [(Field, &str, &[&str]); 27] = [
             "starttimestamp",
             "start",
             "requesttimestamp",
-            "requesttime",
             "requeststartedat",
             "requestts",
             "requestat",
@@ -177,7 +184,9 @@ const BUILT_IN: [(Field, &str, &[&str]); 27] = [
             "ts",
             "datetime",
             "date",
+            "msec",
             "timeiso8601",
+            "timelocal",
             "eventtime",
             "createdat",
         ],
@@ -256,6 +265,7 @@ const BUILT_IN: [(Field, &str, &[&str]); 27] = [
             "requestclient",
             "requestremoteaddr",
             "requestclientip",
+            "srcaddr",
             "downstreamremoteaddress",
         ],
     ),
@@ -270,6 +280,7 @@ const BUILT_IN: [(Field, &str, &[&str]); 27] = [
             "upstream",
             "upstreamhost",
             "upstreamaddr",
+            "upstreamaddress",
             "destination",
             "destinationaddress",
             "serveripaddress",
@@ -303,6 +314,10 @@ const BUILT_IN: [(Field, &str, &[&str]); 27] = [
         &["isbase64", "isbase64encoded", "base64encoded", "bodyisbase64", "bodyencoding", "encoding"],
     ),
     (Field::Chunks, "chunks", &["chunks", "responsechunks", "events"]),
+    (Field::RequestLine, "request_line", &["requestline", "request"]),
+    (Field::RequestSeconds, "request_seconds", &["requesttimeseconds", "requesttime"]),
+    (Field::Traceparent, "traceparent", &["traceparent", "httptraceparent", "requesttraceparent"]),
+    (Field::Version, "a2a_version", &["a2aversion", "httpa2aversion", "requesta2aversion"]),
 ];
 
 /// Spellings of the fields.

@@ -6,20 +6,23 @@
 //! ```text
 //!  bytes -> [framing] lines, documents cut into their elements, protobuf bodies
 //!               |
-//!           [lines]   text: pieces joined, SSE events, python_log <-----.
+//!           [lines]   text: pieces joined, SSE events, text_log <-------.
 //!               |                                                       | each looked at anew, up to four
 //!           [route]   by shape: wrapper, what log carriers carry -------'
-//!               |               exchange | har | home_made | otlp | own_event | document | json_log
+//!               |               exchange | har | home_made | otlp | trace_export | own_event | document | json_log
 //!            Sink     records and rejects, completed by what carriers said (frame)
 //! ```
 
+pub mod access_log;
 pub mod exchange;
 pub mod otlp;
 pub mod own_event;
 pub mod python_log;
 pub mod python_repr;
+mod reasons;
 pub mod record;
 pub mod request;
+pub mod text_log;
 pub mod tree;
 
 mod har;
@@ -34,7 +37,9 @@ mod headers;
 mod json;
 mod json_log;
 mod lines;
+mod node_repr;
 mod route;
+mod trace_export;
 mod wrapper;
 
 use std::io::Read;

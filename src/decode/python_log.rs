@@ -1,7 +1,7 @@
 //! Lines of Python's `logging`, as a console or log file holds them, to log records.
 //!
-//! In: one line of text, and the time its framing gave it. Out: a log record for the loggers of the A2A SDK and of
-//! httpx, under which the SDK calls. Never takes a line of another logger, and never joins lines: of a traceback only
+//! In: one line of text, and the time its framing gave it. Out: a log record for the loggers of the A2A SDK, of httpx, under
+//! which the SDK calls, and of Google's ADK. Never takes a line of another logger, and never joins lines: of a traceback only
 //! the first line is read.
 
 use std::sync::Arc;
@@ -17,8 +17,8 @@ pub fn decode(line: &str, at: Option<Instant>, origin: &Origin, sink: &mut dyn S
     sink.recognised(&origin.source, "python-log");
     sink.record(Record::Log(Box::new(LogRecord {
         origin: origin.clone(),
-        // The framing's clock names its zone; `asctime` is local time without one.
-        at: at.or(parsed.at),
+        // `asctime` is local time without a zone; the framing's clock names its own.
+        at: if parsed.is_zoned { parsed.at.or(at) } else { at.or(parsed.at) },
         event_name: String::new(),
         severity: parsed.level.to_ascii_uppercase(),
         body: Value::from(parsed.message),
@@ -39,6 +39,8 @@ pub fn is_one(line: &str) -> bool {
 /// A log line taken apart.
 struct Line<'l> {
     at: Option<Instant>,
+    /// The time names its zone.
+    is_zoned: bool,
     level: &'l str,
     logger: &'l str,
     message: &'l str,
@@ -48,7 +50,7 @@ impl<'l> Line<'l> {
     /// Takes apart `[time] level logger message` with level and logger in either order, and whatever of blanks, colons,
     /// dashes, bars and brackets the format puts between: `logging` has no fixed format, but these are its common ones.
     fn parse(line: &'l str) -> Option<Self> {
-        let (at, mut rest) = split_time(line);
+        let (at, is_zoned, mut rest) = split_time(line);
         let (mut level, mut logger) = (None, None);
         while level.is_none() || logger.is_none() {
             let (word, after) = split_word(rest)?;
@@ -60,7 +62,10 @@ impl<'l> Line<'l> {
             }
             rest = after;
         }
-        Some(Self { at, level: level?, logger: logger?, message: message(rest) })
+        let logger = logger?;
+        // `%(filename)s:%(lineno)d` stands for the logger in ADK's own format.
+        let rest = if logger.ends_with(".py") { after_line_number(rest) } else { rest };
+        Some(Self { at, is_zoned, level: level?, logger, message: message(rest) })
     }
 }
 
@@ -71,8 +76,18 @@ fn is_level(word: &str) -> bool {
     LEVELS.iter().any(|level| level.eq_ignore_ascii_case(word))
 }
 
+/// Files of Google's ADK that speak A2A.
+const ADK_FILES: [&str; 4] =
+    ["remote_a2a_agent.py", "_remote_a2a_agent.py", "a2a_agent_executor.py", "a2a_agent_executor_impl.py"];
+
 fn is_known_logger(word: &str) -> bool {
-    word.starts_with("a2a.") || word == "httpx" || word.starts_with("httpx.")
+    ["a2a.", "httpx.", "google_adk."].iter().any(|known| word.starts_with(known))
+        || word == "httpx"
+        || ADK_FILES.contains(&word)
+}
+
+fn after_line_number(text: &str) -> &str {
+    text.strip_prefix(':').map_or(text, |digits| digits.trim_start_matches(is_digit))
 }
 
 /// `%(process)d` and `%(threadName)s`, which formats put before or between.
@@ -98,12 +113,13 @@ fn message(rest: &str) -> &str {
     rest.strip_prefix([':', '-', '|']).unwrap_or(rest).trim()
 }
 
-/// Splits off a leading time: `%(asctime)s` (comma before the milliseconds) or ISO 8601, bare or in brackets.
-fn split_time(line: &str) -> (Option<Instant>, &str) {
+/// Splits off a leading time: `%(asctime)s` (comma before the milliseconds) or ISO 8601, bare or in brackets; and says
+/// whether it names its zone.
+pub(super) fn split_time(line: &str) -> (Option<Instant>, bool, &str) {
     let text = line.trim_start().trim_start_matches('[');
     // "2026-11-30 06:15:34" has 19 characters, all of them ASCII.
     let Some((seconds, rest)) = text.split_at_checked(19).filter(|(seconds, _)| seconds.starts_with(is_digit)) else {
-        return (None, line);
+        return (None, false, line);
     };
     let after_fraction = match rest.strip_prefix([',', '.']) {
         Some(digits) => digits.trim_start_matches(is_digit),
@@ -112,8 +128,8 @@ fn split_time(line: &str) -> (Option<Instant>, &str) {
     let fraction = rest[..rest.len() - after_fraction.len()].replace(',', ".");
     let (zone, after) = split_zone(after_fraction);
     match Instant::parse_rfc3339(&format!("{seconds}{fraction}{zone}")) {
-        Some(at) => (Some(at), after),
-        None => (None, line),
+        Some(at) => (Some(at), !zone.is_empty(), after),
+        None => (None, false, line),
     }
 }
 

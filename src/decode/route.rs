@@ -11,8 +11,8 @@ use super::framing::Container;
 use super::json::{self, Fault, Parsed};
 use super::key_map::KeyMap;
 use super::lines::{Event, Streams};
-use super::record::{Document, Origin, Record, Reject, RejectReason, Sink};
-use super::{Limits, document, exchange, har, home_made, json_log, otlp, own_event, wrapper};
+use super::record::{Document, LogRecord, Origin, Record, Reject, RejectReason, Sink};
+use super::{Limits, access_log, document, exchange, har, home_made, json_log, otlp, own_event, trace_export, wrapper};
 
 /// Keys of an unknown object that its reject names.
 const KEYS_NAMED: usize = 8;
@@ -27,6 +27,8 @@ pub(super) struct Router<'a> {
     pub(super) delivery: Delivery<'a>,
     /// What is open in streams of lines.
     pub(super) streams: Streams,
+    /// What was last advised.
+    pub(super) advised: Option<&'static str>,
     /// Bytes of lines that were read, and those of them that were joined in vain.
     pub(super) passed: u64,
     pub(super) wasted: u64,
@@ -36,7 +38,7 @@ impl<'a> Router<'a> {
     /// A router into `sink`.
     pub(super) fn new(limits: &'a Limits, keys: &'a KeyMap, sink: &'a mut dyn Sink) -> Self {
         let streams = Streams::new(limits.max_record_bytes);
-        Self { limits, keys, delivery: Delivery::new(sink), streams, passed: 0, wasted: 0 }
+        Self { limits, keys, delivery: Delivery::new(sink), streams, advised: None, passed: 0, wasted: 0 }
     }
 
     /// Where records and rejects go, for readers of other than JSON.
@@ -63,6 +65,11 @@ impl<'a> Router<'a> {
     pub(super) fn parsed(&mut self, parsed: Parsed, origin: &Origin, frame: &Frame<'_>) {
         self.note_repair(&parsed, origin);
         self.value(parsed.value, origin, frame);
+    }
+
+    /// An object that was printed in another notation.
+    pub(super) fn printed(&mut self, value: Value, origin: &Origin) {
+        self.value(value, origin, &Frame::default());
     }
 
     /// An element cut out of a container, and the document around it as far as it stands before the container.
@@ -144,7 +151,11 @@ impl<'a> Router<'a> {
         if value.get("event").is_some_and(Value::is_string) && own_event::decode(&value, origin, &mut sink) {
             return;
         }
-        let Value::Object(mut map) = value else { return };
+        let Value::Object(map) = value else { return };
+        let mut map = match access_log::of_gateway(map, origin, frame) {
+            Ok((record, format)) => return deliver(record, format, &mut sink),
+            Err(map) => map,
+        };
         if let Some(entries) = har::take_entries(&mut map) {
             entries.into_iter().for_each(|entry| self.har_entry(entry, origin, frame));
         } else if har::is_entry(&map) {
@@ -154,6 +165,8 @@ impl<'a> Router<'a> {
             if let Some(exchange) = exchange::read(map, origin, limits, &mut sink) {
                 sink.record(Record::Exchange(Box::new(exchange)));
             }
+        } else if trace_export::decode(&mut map, origin, &mut sink) {
+            // Its spans have been delivered.
         } else if let Some(format) = document::format(&map).filter(|_| !home_made::has_both_halves(&map)) {
             sink.recognised(&origin.source, format);
             sink.record(Record::Document(Box::new(Document {
@@ -163,14 +176,14 @@ impl<'a> Router<'a> {
                 value: Value::Object(map),
             })));
         } else if let Some(exchange) = home_made::read(&map, origin, limits, keys, &mut sink) {
+            if access_log::is_line(&exchange) {
+                return deliver(access_log::of_exchange(map, &exchange, frame), "access-log", &mut sink);
+            }
             sink.recognised(&origin.source, "home-made-exchange");
             sink.record(Record::Exchange(Box::new(exchange)));
         } else {
             match json_log::read(map, origin, frame) {
-                Ok(record) => {
-                    sink.recognised(&origin.source, "json-log");
-                    sink.record(Record::Log(Box::new(record)));
-                }
+                Ok(record) => deliver(record, "json-log", &mut sink),
                 Err(map) => self.reject(origin, RejectReason::UnknownShape, &keys_of(&map)),
             }
         }
@@ -192,6 +205,12 @@ impl<'a> Router<'a> {
         }
         otlp::json::decode(value, origin, &mut sink);
     }
+}
+
+/// Delivers a log record as a piece of a format.
+pub(super) fn deliver(record: LogRecord, format: &'static str, sink: &mut dyn Sink) {
+    sink.recognised(&record.origin.source, format);
+    sink.record(Record::Log(Box::new(record)));
 }
 
 /// Names some keys, never values. Of an object that is a map, keys are values: what is no plain word is only counted.

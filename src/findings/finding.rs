@@ -108,6 +108,8 @@ pub struct Finding {
     pub due_at: Instant,
     /// Stops firing at this instant.
     pub until_at: Option<Instant>,
+    /// When the condition that it is about was seen to have ended. It still tells what was: a service that runs ends it.
+    pub over_at: Option<Instant>,
     /// When the fault began: as the rule says, else the event time of the judgement.
     pub first_seen: Instant,
     /// When it was seen last.

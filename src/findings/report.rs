@@ -66,6 +66,8 @@ pub struct SourceIntake {
     pub emitters: Vec<String>,
     /// Records decoded.
     pub records: u64,
+    /// Lines of logs among them.
+    pub logs: u64,
     /// Pieces that were not understood.
     pub rejects: u64,
 }

@@ -24,6 +24,7 @@ pub(crate) fn finding(rule: &str, agent: &str, task: &str, severity: Severity, a
         observed_at: at,
         due_at: at,
         until_at: None,
+        over_at: None,
         first_seen: at,
         last_seen: Instant(at.0 + 1_000_000_000),
         count: 1,

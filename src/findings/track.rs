@@ -4,7 +4,7 @@
 //! findings with when they opened, and how many opened so far. Reads no clock and judges nothing: what is not in a list has
 //! ended.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -86,7 +86,7 @@ pub struct Opened {
 pub struct Changes {
     /// What was not there before.
     pub opened: Vec<Opened>,
-    /// What is there as before, with another severity or suspect.
+    /// What is there as before, with another severity, suspect or id.
     pub changed: Vec<Open>,
     /// What is not there any more, as it was.
     pub ended: Vec<Open>,
@@ -146,28 +146,24 @@ impl Tracker {
         now: Instant,
         received_at: impl Fn(&Finding) -> Option<Instant>,
     ) -> Changes {
+        let fires: BTreeMap<&str, &Finding> = firing.iter().map(|finding| (finding.id.as_str(), finding)).collect();
+        let mut gone: Vec<Open> =
+            self.open.extract_if(.., |id, _| !fires.contains_key(id.as_str())).map(|(_, open)| open).collect();
         let mut changes = Changes::default();
-        let mut seen = BTreeSet::new();
-        for finding in firing {
-            if !seen.insert(finding.id.as_str()) {
-                continue;
-            }
-            let before = self.open.get(&finding.id);
-            let open = Open::of(finding, before, now);
-            if before.is_none_or(|before| open.worst > before.worst) {
+        for (id, finding) in fires {
+            let before = self.open.remove(id).or_else(|| take_same(&mut gone, finding));
+            let open = Open::of(finding, before.as_ref(), now);
+            if before.as_ref().is_none_or(|before| open.worst > before.worst) {
                 *self.opened.entry(open.class()).or_default() += 1;
             }
             match before {
                 None => changes.opened.push(Opened::of(open.clone(), finding, received_at(finding), now)),
-                Some(before) if (before.severity, &before.suspect) != (open.severity, &open.suspect) => {
-                    changes.changed.push(open.clone());
-                }
+                Some(before) if before.is_other(&open) => changes.changed.push(open.clone()),
                 Some(_) => {}
             }
             self.open.insert(open.id.clone(), open);
         }
-        let ended = self.open.extract_if(.., |id, _| !seen.contains(id.as_str()));
-        changes.ended.extend(ended.map(|(_, open)| open));
+        changes.ended = gone;
         changes
     }
 
@@ -182,7 +178,21 @@ impl Tracker {
     }
 }
 
+/// Of findings that are gone, the one that another is by a new name: when it becomes known who called, what was found of an
+/// address is found of a client, at the same look and since the same instant.
+fn take_same(gone: &mut Vec<Open>, finding: &Finding) -> Option<Open> {
+    let is_same =
+        |open: &Open| (&open.rule, &open.agent, open.first_seen) == (&finding.rule, &finding.agent, finding.first_seen);
+    let is_of_client = finding.entity.contains_key("client");
+    gone.iter().position(|open| is_of_client && is_same(open)).map(|at| gone.remove(at))
+}
+
 impl Open {
+    /// Whether what is told of it is not what was told before.
+    fn is_other(&self, now: &Self) -> bool {
+        (&self.id, self.severity, &self.suspect) != (&now.id, now.severity, &now.suspect)
+    }
+
     fn of(finding: &Finding, before: Option<&Self>, now: Instant) -> Self {
         Self {
             id: finding.id.clone(),
@@ -294,6 +304,26 @@ mod tests {
         assert_eq!((ids(&last.ended), last.ended[0].since), (vec!["split_brain-t1"], at(110)));
         assert_eq!(tracker.look(&[], at(140), |_| None), Changes::default());
         assert_eq!(count(&tracker, Severity::Critical), Some(1));
+    }
+
+    #[test]
+    fn a_finding_by_another_name_is_the_same_if_it_takes_the_place_of_one_at_the_same_look() {
+        let mut tracker = Tracker::new(&[rule(Severity::Critical)]);
+        let of = |client: &str| {
+            let mut found = finding(client, Severity::Critical);
+            found.entity = BTreeMap::from([("client".into(), client.into())]);
+            found
+        };
+        tracker.look(&[of("10.0.0.7")], at(110), |_| None);
+        let named = tracker.look(&[of("planner")], at(120), |_| None);
+        assert_eq!((ids(&named.changed), named.opened, named.ended), (vec!["split_brain-planner"], vec![], vec![]));
+        assert_eq!(tracker.open().map(|open| open.since).collect::<Vec<_>>(), [at(110)]);
+        assert_eq!(count(&tracker, Severity::Critical), Some(1));
+
+        let mut later = of("planner, again");
+        later.first_seen = at(119);
+        let other = tracker.look(&[later], at(130), |_| None);
+        assert_eq!((other.opened.len(), other.ended.len()), (1, 1));
     }
 
     #[test]

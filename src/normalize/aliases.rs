@@ -106,6 +106,7 @@ pub struct Aliases {
     webhook_words: Vec<String>,
     paths: Vec<PathRule>,
     reasons: Vec<(String, String)>,
+    events: Vec<(String, String)>,
     texts: Vec<Regex>,
     sentences: Vec<Sentence>,
 }
@@ -168,6 +169,7 @@ impl Aliases {
         self.webhook_words.append(&mut old.webhook_words);
         self.paths.append(&mut old.paths);
         self.reasons.append(&mut old.reasons);
+        self.events.append(&mut old.events);
         self.texts.append(&mut old.texts);
         self.sentences.append(&mut old.sentences);
     }
@@ -214,30 +216,47 @@ impl Aliases {
     /// Whether something about a carrier says that it is about A2A.
     pub fn is_evidence(&self, carrier: &Carrier<'_>) -> bool {
         begins_with_any(carrier.scope, &self.evidence_scopes)
-            || carrier.names().any(|name| begins_with_any(name, &self.evidence_attributes))
+            || carrier.names().any(|name| self.is_evidence_name(name))
             || self.is_service(carrier)
             || self.is_typed(carrier)
     }
 
     /// Whether the attribute `type` names an event of A2A (CrewAI).
     pub fn is_typed(&self, carrier: &Carrier<'_>) -> bool {
-        carrier
-            .attribute("type")
-            .and_then(Value::as_str)
-            .is_some_and(|kind| begins_with_any(kind, &self.evidence_types))
+        carrier.attribute("type").and_then(Value::as_str).is_some_and(|kind| self.is_event_type(kind))
+    }
+
+    /// Whether a word for the type of an event names one of A2A.
+    pub fn is_event_type(&self, kind: &str) -> bool {
+        begins_with_any(kind, &self.evidence_types)
+    }
+
+    /// Whether the name of an attribute alone says that its carrier is about A2A.
+    pub fn is_evidence_name(&self, name: &str) -> bool {
+        begins_with_any(name, &self.evidence_attributes)
+    }
+
+    /// Whether a service, or a method with its service, is one of A2A's.
+    pub fn is_service_name(&self, name: &str) -> bool {
+        self.services.iter().any(|service| {
+            name.strip_prefix(service.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
     }
 
     fn is_service(&self, carrier: &Carrier<'_>) -> bool {
         let named = |name: &str| carrier.attribute(name).and_then(Value::as_str).unwrap_or_default();
-        self.services.iter().any(|service| {
-            named("rpc.service") == service
-                || named("rpc.method").strip_prefix(service.as_str()).is_some_and(|rest| rest.starts_with('/'))
-        })
+        ["rpc.service", "rpc.method"].iter().any(|name| self.is_service_name(named(name)))
     }
 
     /// Whether a party between caller and agent wrote this.
     pub fn is_gateway(&self, carrier: &Carrier<'_>) -> bool {
-        carrier.names().any(|name| begins_with_any(name, &self.gateways))
+        // CrewAI calls the agent as a gateway does.
+        !self.is_typed(carrier) && carrier.names().any(|name| begins_with_any(name, &self.gateways))
+    }
+
+    /// What an event of a type gives.
+    pub fn event(&self, kind: &str) -> Option<&str> {
+        lookup(&self.events, kind)
     }
 
     /// Dotted names of lists in a record's body of which every entry is a call.

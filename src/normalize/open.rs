@@ -129,6 +129,12 @@ impl OpenNormalizer {
         }
     }
 
+    /// Reads what comes from now on, and open traces as a whole, by other words.
+    pub fn reword(&mut self, settings: NormalizerSettings) {
+        self.reader.settings = settings;
+        self.is_stirred = true;
+    }
+
     /// Takes a record. Records of one source without a time of their own, and bare JSON-RPC, are read in their order.
     pub fn record(&mut self, record: Record) {
         self.reader.record(record);

@@ -45,8 +45,14 @@ fn source(source: &SourceIntake) -> String {
         [] => "format not recognised".to_owned(),
         formats => format!("read as {}", first_few(formats.iter().copied(), LISTED)),
     };
-    let (records, rejects) = (count(source.records, "record"), count(source.rejects, "reject"));
-    format!("  {}: {formats}; {records}, {rejects}", clean(&source.name))
+    let records = match source.logs {
+        0 => count(source.records, "record"),
+        logs if logs == source.records => format!("{}, none about A2A", count(logs, "log line")),
+        logs => {
+            format!("{} of which {} about something else", count(source.records, "record"), count(logs, "log line"))
+        }
+    };
+    format!("  {}: {formats}; {records}, {}", clean(&source.name), count(source.rejects, "reject"))
 }
 
 fn rejects(intake: &Intake) -> Vec<String> {

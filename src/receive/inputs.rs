@@ -66,6 +66,11 @@ pub struct Input {
 }
 
 impl Input {
+    /// Whether it is still there: files of a program that runs go when their time has come.
+    pub fn is_there(&self) -> bool {
+        self.path.as_ref().is_none_or(|path| path.exists())
+    }
+
     /// Opens the stream, decompressed, with the default limit on inflated bytes.
     pub fn open(&self) -> Result<Box<dyn Read + Send>, ReceiveError> {
         self.open_limited(DEFAULT_MAX_INFLATED_BYTES)

@@ -100,6 +100,9 @@ pub(super) fn rule_output(rule: &Rule, schema: &SchemaRef) -> Vec<Problem> {
     for name in twice(schema) {
         at_query(format!("two columns are named `{name}`"));
     }
+    if has("over_at") && !header.lasts {
+        at_query("the query yields `over_at`, which ends findings of a rule with `lasts = true` only".to_owned());
+    }
     problems
 }
 
@@ -191,7 +194,7 @@ fn is_text(data_type: &DataType) -> bool {
 /// What a column with a meaning of its own must be.
 fn expected(column: &str) -> Option<Kind> {
     match column {
-        "observed_at" | "due_at" | "until_at" | "first_seen" | "last_seen" => Some(Kind::Time),
+        "observed_at" | "due_at" | "until_at" | "over_at" | "first_seen" | "last_seen" => Some(Kind::Time),
         "severity" | "confidence" | "suspect" | "because" | "agent" | "client" | "skill_id" | "task_id" | "url" => {
             Some(Kind::Text)
         }

@@ -50,6 +50,10 @@ pub struct RuleHeader {
     /// How an alert on the rule behaves.
     #[serde(default)]
     pub alert: Alerting,
+    /// A finding is about a condition and stands until facts say that it ended, however long ago it was seen. Else it is
+    /// about something that happened, and to a service that runs it is over some time after it was seen last.
+    #[serde(default)]
+    pub lasts: bool,
 }
 
 /// Header of a view.

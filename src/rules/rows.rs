@@ -19,10 +19,11 @@ use crate::findings::{Confidence, Evidence, Finding, Severity};
 use crate::instant::Instant;
 
 /// Columns of a row that have a place of their own in a finding; the others are its details.
-pub(super) const RESERVED: [&str; 15] = [
+pub(super) const RESERVED: [&str; 16] = [
     "observed_at",
     "due_at",
     "until_at",
+    "over_at",
     "severity",
     "confidence",
     "suspect",
@@ -126,6 +127,7 @@ impl Row<'_> {
             observed_at,
             due_at: self.time("due_at").unwrap_or(observed_at),
             until_at: self.time("until_at"),
+            over_at: self.time("over_at"),
             first_seen: self.time("first_seen").unwrap_or(observed_at),
             last_seen: self.time("last_seen").unwrap_or(observed_at),
             count: self.count(),

@@ -27,16 +27,6 @@ pub enum StoreError {
         /// The system's reason.
         source: io::Error,
     },
-    /// Written by a program that came after this one.
-    #[error("{}: log format {found}; this program reads up to {known}", path.display())]
-    NewerLog {
-        /// Segment.
-        path: PathBuf,
-        /// Its format.
-        found: u32,
-        /// The newest known.
-        known: u32,
-    },
     /// A commit of more than a frame holds.
     #[error("{bytes} bytes are too many for one entry of the log")]
     TooLarge {
@@ -49,7 +39,7 @@ pub enum StoreError {
     /// Facts that no Parquet file can be made of: a defect.
     #[error("facts cannot be written as Parquet")]
     Parquet(#[from] ParquetError),
-    /// A file of the lake that is not what it was written as.
+    /// A file of the lake that is not what it was written as, or a segment of the log that a newer program wrote.
     #[error("{}: not readable as facts", path.display())]
     Unreadable {
         /// The file.
@@ -59,7 +49,7 @@ pub enum StoreError {
     },
 }
 
-/// Why bytes are not a Parquet file of facts.
+/// Why bytes are not facts.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// Broken as Parquet.
@@ -74,6 +64,14 @@ pub enum ReadError {
     /// Sound, and of no table of facts.
     #[error("Parquet, but not of a table of facts")]
     NotFacts,
+    /// A log written by a program that came after this one.
+    #[error("log format {found}; this program reads up to {known}")]
+    NewerLog {
+        /// Its format.
+        found: u32,
+        /// The newest known.
+        known: u32,
+    },
     /// So broken that the reader gave up in the middle.
     #[error("so damaged that it cannot be read")]
     Panicked,
@@ -89,6 +87,11 @@ impl StoreError {
 /// Says with which file something was tried.
 pub(super) trait At<T> {
     fn at(self, doing: &'static str, path: &Path) -> Result<T, StoreError>;
+}
+
+/// Says which file could not be read as facts.
+pub(super) fn unreadable(path: &Path) -> impl FnOnce(ReadError) -> StoreError {
+    move |source| StoreError::Unreadable { path: path.to_owned(), source }
 }
 
 impl<T> At<T> for io::Result<T> {

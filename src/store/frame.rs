@@ -14,7 +14,12 @@ use crate::instant::Instant;
 /// Version of the format.
 pub(super) const FORMAT: u32 = 1;
 
-const MAGIC: &[u8; 8] = b"A2ADRIFT";
+pub(super) const MAGIC: &[u8; 8] = b"A2ADRIFT";
+
+/// The number that a header states; 0 where there is none.
+pub(super) fn number(bytes: &[u8]) -> u64 {
+    bytes.get(12..20).and_then(|bytes| bytes.try_into().ok()).map_or(0, u64::from_le_bytes)
+}
 
 /// Bytes of a segment's header.
 pub(super) const HEADER: usize = 24;

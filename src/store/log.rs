@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use super::disk::{Disk, DiskFile};
 use super::entry::{Batches, Entry, Kept, Piece};
-use super::error::{At, ReadError, StoreError};
+use super::error::{At, ReadError, StoreError, unreadable};
 use super::frame::{self, HEADER};
 use super::recover::{self, Damage, Recovered};
 use super::segment::{Segment, Waiting, scan};
@@ -210,7 +210,7 @@ impl Log {
         let mut bytes = self.disk.read(&path).at("read", &path)?;
         bytes.truncate(usize::try_from(segment.bytes).unwrap_or(usize::MAX));
         let mut content = Content::default();
-        let good = scan(&bytes, segment.number, &path, |kept, _| {
+        let good = scan(&bytes, segment.number, |kept, _| {
             match kept {
                 Kept::Facts(batches) => {
                     for (table, batch) in batches {
@@ -221,7 +221,8 @@ impl Log {
                 Kept::Done(_) => {}
             }
             Ok(())
-        })?;
+        })
+        .map_err(unreadable(&path))?;
         if good < segment.bytes {
             let lost = segment.bytes - good;
             content.damage = Some(Damage { segment: segment.number, offset: good, bytes: lost, is_tail: false });

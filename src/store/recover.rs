@@ -9,7 +9,7 @@ use std::path::Path;
 
 use super::disk::{Disk, write_whole};
 use super::entry::{Kept, Piece};
-use super::error::{At, StoreError};
+use super::error::{At, StoreError, unreadable};
 use super::frame::{self, HEADER};
 use super::log::path;
 use super::segment::{Segment, scan};
@@ -86,7 +86,8 @@ pub(super) fn recover(disk: &dyn Disk, folder: &Path) -> Result<Found, StoreErro
         let bytes = disk.read(&path).at("read", &path)?;
         let mut segment = Segment::new(number);
         segment.bytes =
-            scan(&bytes, number, &path, |kept, at| take(kept, at, &mut segment, &mut recovered.facts, &mut pieces))?;
+            scan(&bytes, number, |kept, at| take(kept, at, &mut segment, &mut recovered.facts, &mut pieces))
+                .map_err(unreadable(&path))?;
         recovered.segments += 1;
         recovered.bytes += segment.bytes;
         if !is_begun(&bytes, number) && segment.bytes < bytes.len() as u64 {

@@ -5,7 +5,6 @@
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::path::Path;
 
 use super::entry::{self, Entry, Kept};
 use super::error::{ReadError, StoreError};
@@ -83,14 +82,13 @@ fn hash(task: &str) -> u64 {
 pub(super) fn scan(
     bytes: &[u8],
     number: u64,
-    path: &Path,
     mut each: impl FnMut(Kept, Instant) -> Result<(), TableError>,
-) -> Result<u64, StoreError> {
+) -> Result<u64, ReadError> {
     match frame::head(bytes, number) {
         Head::Sound => {}
         Head::Broken => return Ok(0),
         Head::Newer(found) => {
-            return Err(StoreError::NewerLog { path: path.to_owned(), found, known: frame::FORMAT });
+            return Err(ReadError::NewerLog { found, known: frame::FORMAT });
         }
     }
     let mut good = HEADER;
@@ -98,9 +96,7 @@ pub(super) fn scan(
         let Some(kept) = entry::read(frame.kind, frame.payload) else { break };
         match each(kept, frame.at) {
             Ok(()) => good = frame.end(),
-            Err(error @ TableError::Newer { .. }) => {
-                return Err(StoreError::Unreadable { path: path.to_owned(), source: ReadError::Table(error) });
-            }
+            Err(error @ TableError::Newer { .. }) => return Err(error.into()),
             Err(_) => break,
         }
     }

@@ -11,6 +11,8 @@ from stack import Failure, say, wait
 MAY_BE_EMPTY = {
     "Rejected": "nothing was sent that is not understood",
     "Refused": "nothing was refused",
+    "Denied": "nothing was denied",
+    "Connections lost": "no connection was lost",
     "Evaluations that fail": "no evaluation failed",
     "Writes that fail": "no Alertmanager is told directly",
 }

@@ -50,9 +50,15 @@ EXPECTED = [
     Alert("terminal_reopened", "critical", "ledger", "remote-runtime"),
     # The caller speaks a version that the agent does not.
     Alert("version_mismatch", "warning", "legacy", "client"),
+    # A task that had ended is sent another message, and taken up again.
+    Alert("task_id_reused", "critical", "billing", "remote-runtime"),
+    # The agent signs with a new key; the webhook knows the old one only.
+    Alert("signing_key_rotated", "critical", "invoices", "webhook-receiver"),
     # A task stays where it is for longer than (compressed) patience.
     Alert("orphaned", "warning", "crawler", "remote-runtime"),
 ]
+# Agents whose deliveries are signed.
+SIGNERS = ["invoices"]
 AGENTS = ["planner", *dict.fromkeys(alert.agent for alert in EXPECTED)]
 
 SETTINGS = """
@@ -85,12 +91,16 @@ class Run:
         hook = {"front": ports.pop(), "back": ports.pop()}
         agents = "\n".join(f'{name} = ["http://127.0.0.1:{at["front"]}"]' for name, at in self.ports.items())
         settings = SETTINGS.format(agents=agents, active=context.active)
-        self.serve = context.own(Serve(context.binary, folder, settings))
+        # One hears of findings by Prometheus, one by the service itself.
+        routes = context.read("examples/alertmanager/alertmanager.yml")
+        self.alertmanager = context.own(Alertmanager(context.tools, folder, routes))
+        self.direct = context.own(Alertmanager(context.tools, folder, routes, "alertmanager-direct"))
+        more = ("--alertmanager", self.direct.url)
+        self.serve = context.own(Serve(context.binary, folder, settings, more=more))
         to = {"otlp_grpc": {"endpoint": self.serve.grpc, "tls": {"insecure": True}}}
         self.collector = context.own(
             Collector(context.tools, folder, to, {"traces": ["otlp_grpc"], "logs": ["otlp_grpc"]})
         )
-        self.alertmanager = context.own(Alertmanager(context.tools, folder, context.read("examples/alertmanager/alertmanager.yml")))
         self.prometheus = context.own(Prometheus(context.tools, folder, self.scraping(folder)))
         plan = {
             "exchanges": self.serve.http + "/v1/a2a/exchanges",
@@ -98,8 +108,9 @@ class Run:
             "collector_http": self.collector.http,
             "agents": self.ports,
             "webhook": hook,
+            "signers": SIGNERS,
         }
-        for program in (self.collector, self.serve, self.alertmanager, self.prometheus):
+        for program in (self.collector, self.serve, self.alertmanager, self.direct, self.prometheus):
             program.wait()
         self.fleet = context.own(Fleet(context.python, context.here, folder, plan))
         self.order = self.fleet.order
@@ -125,9 +136,10 @@ class Run:
             text = text.replace(old, new)
         return text
 
-    def told(self):
-        """Alerts on findings that Alertmanager lists."""
-        labels = [alert["labels"] for alert in self.alertmanager.alerts() if "rule" in alert["labels"]]
+    def told(self, alertmanager=None):
+        """Alerts on findings that an Alertmanager lists."""
+        alerts = (alertmanager or self.alertmanager).alerts()
+        labels = [alert["labels"] for alert in alerts if "rule" in alert["labels"]]
         return {(a["alertname"], a["rule"], a["severity"], a.get("agent", ""), a.get("suspect", "")) for a in labels}
 
     # What the fleet does.
@@ -183,6 +195,16 @@ class Run:
         order("read", agent="ledger", task=task)
         order("plant", agent="ledger", reopen=task)
         order("read", agent="ledger", task=task)
+
+        task = order("send", agent="billing")["task"]
+        order("read", agent="billing", task=task)
+        order("plant", agent="billing", reopen=task)
+        order("send", agent="billing", task=task)
+
+        order("plant", agent="invoices", key="key-2")
+        order("keys", agent="invoices")
+        for _ in range(2):
+            order("send", agent="invoices", hook="front", blocking=False)
 
         order("send", agent="legacy", version="2.0")
         # The storm last, as it takes its time.
@@ -255,6 +277,9 @@ def told(run):
         raise Failure("an alert on the agent that is well")
     check_annotations(run)
     check_api(run)
+    # At the latest with the next of the retries.
+    wait("the same by the service itself", lambda: wanted <= run.told(run.direct))
+    say(f"   {len(run.told(run.direct))} alerts pushed directly, the same among them")
 
 
 def lines(alerts):
@@ -298,10 +323,11 @@ def resolves(run):
         wait("all alerts to be resolved", all_gone, pause=1)
     except Failure as failure:
         raise Failure(f"{failure}\nstill there:\n{lines(run.told())}") from failure
+    wait("all alerts that were pushed to be resolved", lambda: not run.told(run.direct), pause=1)
     if ended["crawler"] > min(ended.values()):
         raise Failure(f"the alert on the task that went on did not resolve first: {ended}")
     say(f"   the alert on the task that went on resolved in {ended['crawler']:.0f} s, by what was seen")
-    say(f"   all alerts resolved within {max(ended.values()):.0f} s of the faults' end")
+    say(f"   all alerts resolved within {max(ended.values()):.0f} s of the faults' end, those pushed directly too")
 
 
 def delays(run):
@@ -333,7 +359,7 @@ def run(context):
     boards.check(context, running)
     resolves(running)
     delays(running)
-    context.end(running.fleet, running.prometheus, running.alertmanager, running.collector)
+    context.end(running.fleet, running.prometheus, running.alertmanager, running.direct, running.collector)
     code = running.serve.stop()
     if code != 0:
         raise Failure(f"serve ended with {code}\n{running.serve.tail()}")

@@ -47,7 +47,7 @@ def main():
     parser.add_argument("parts", nargs="*", help=f"of {', '.join(PARTS)}; all without")
     parser.add_argument("--tools", required=True, help="folder that tests/tools/fetch/fetch filled")
     parser.add_argument("--js", required=True, help="folder with the packages of tests/tools/js-sdk")
-    parser.add_argument("--spans", type=int, default=25_000, help="spans that each of the four exporters delivers")
+    parser.add_argument("--spans", type=int, default=100_000, help="spans that each of the four exporters delivers")
     parser.add_argument("--kills", type=int, default=20, help="how often the service is killed")
     parser.add_argument("--active", type=int, default=60, help="seconds until a finding that is not seen again is over")
     parser.add_argument("--keep", help="folder to work in, which stays")

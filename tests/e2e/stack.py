@@ -110,7 +110,7 @@ class Program:
 class Serve(Program):
     """`a2a-drift serve`."""
 
-    def __init__(self, binary, folder, settings="", env=None, name="serve"):
+    def __init__(self, binary, folder, settings="", env=None, name="serve", more=()):
         os.makedirs(folder, exist_ok=True)
         grpc, http_port, admin = free_ports(3)
         self.binary = binary
@@ -119,7 +119,7 @@ class Serve(Program):
         self.config = config = os.path.join(folder, "a2a-drift.toml")
         self.set(settings)
         command = [binary, "serve", "--config", config, "--data", self.data, "--otlp-grpc", self.grpc]
-        command += ["--otlp-http", f"127.0.0.1:{http_port}", "--admin", self.admin]
+        command += ["--otlp-http", f"127.0.0.1:{http_port}", "--admin", self.admin, *more]
         super().__init__(name, command, folder, env)
 
     def set(self, settings):
@@ -149,17 +149,17 @@ class Serve(Program):
         return get(f"http://{self.admin}/api/v1/findings?limit=1000")
 
     def rest(self, seconds=12):
-        """Waits until nothing has moved into the lake for so long, which is twice as often as it is looked for what could:
-        all facts are where `query` reads them."""
+        """Waits until nothing was written for so long: open traces are settled, and all facts where `query` reads them."""
         last = [0.0, time.monotonic()]
 
         def rests():
             self.check()
-            if (size := self.total("a2a_drift_lake_bytes")) != last[0]:
+            sizes = self.metrics()
+            if (size := (sizes["a2a_drift_wal_bytes"], sizes["a2a_drift_lake_bytes"])) != last[0]:
                 last[:] = size, time.monotonic()
-            return size and time.monotonic() - last[1] > seconds
+            return time.monotonic() - last[1] > seconds
 
-        wait("everything to be in the lake", rests, pause=0.5)
+        wait("everything to be stored", rests, pause=0.5)
 
     def query(self, sql):
         """Rows of a question to the stored facts."""
@@ -206,13 +206,14 @@ class Server(Program):
     """One of Prometheus' servers, from a configuration in its folder."""
 
     def __init__(self, name, tools, folder, config, more):
+        program = name.split("-")[0]
         (port,) = free_ports(1)
         self.url = f"http://127.0.0.1:{port}"
         os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, f"{name}.yml")
         with open(path, "w", encoding="utf-8") as file:
             file.write(config)
-        command = [os.path.join(tools, name), f"--config.file={path}", f"--web.listen-address=127.0.0.1:{port}"]
+        command = [os.path.join(tools, program), f"--config.file={path}", f"--web.listen-address=127.0.0.1:{port}"]
         super().__init__(name, command + more, folder)
 
     def wait(self):
@@ -242,8 +243,9 @@ class Prometheus(Server):
 class Alertmanager(Server):
     """A real Alertmanager."""
 
-    def __init__(self, tools, folder, config):
-        super().__init__("alertmanager", tools, folder, config, ["--storage.path=state", "--cluster.listen-address="])
+    def __init__(self, tools, folder, config, name="alertmanager"):
+        more = [f"--storage.path={name}", "--cluster.listen-address="]
+        super().__init__(name, tools, folder, config, more)
 
     def alerts(self):
         """Alerts that are active: neither resolved nor silenced; inhibited ones are among them."""

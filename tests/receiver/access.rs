@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use a2a_drift::receive::listen::{Answer, Listen, ListenError, ListenSettings, Reason, Receiver, Signal, TlsSettings};
+use a2a_drift::receive::listen::{Answer, Listen, ListenSettings, Reason, Receiver, Signal};
+use a2a_drift::tls::{TlsError, TlsSettings};
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
@@ -131,9 +132,9 @@ async fn files_that_are_no_certificates_are_named() {
     let missing = error(&|tls| tls.certificate = "/no/such.pem".into());
     assert!(missing.to_string().starts_with("/no/such.pem: "), "{missing}");
     let swapped = error(&|tls| tls.certificate = certificates.path("server.key"));
-    assert!(matches!(&swapped, ListenError::NoCertificate { path } if *path == name(&certificates.path("server.key"))));
+    assert!(matches!(&swapped, TlsError::NoCertificate { path } if *path == name(&certificates.path("server.key"))));
     let foreign = error(&|tls| tls.key = certificates.path("client.key"));
-    assert!(matches!(foreign, ListenError::Unusable { .. }), "{foreign:?}");
+    assert!(matches!(foreign, TlsError::Unusable { .. }), "{foreign:?}");
     let no_key = error(&|tls| tls.key = certificates.path("server.pem"));
     assert!(no_key.to_string().contains("private key"), "{no_key}");
 }

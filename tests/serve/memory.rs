@@ -12,7 +12,7 @@ use crate::support::times::{move_times, times_in};
 
 const SECOND: i64 = 1_000_000_000;
 
-fn now() -> i64 {
+pub(crate) fn now() -> i64 {
     i64::try_from(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_nanos()).unwrap()
 }
 

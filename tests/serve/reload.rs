@@ -7,7 +7,7 @@ use reqwest::StatusCode;
 use walkdir::WalkDir;
 
 use super::batch::lines;
-use super::host::{FOR_EVER, Folder, answer, eventually};
+use super::host::{Answer, FOR_EVER, Folder, Serving, answer, ended, eventually};
 
 fn copy(from: &Path, to: &Path) {
     for entry in WalkDir::new(from).into_iter().map(Result::unwrap) {
@@ -63,4 +63,80 @@ async fn good_rules_come_into_force_and_bad_ones_do_not() {
 fn find(folder: &Path, name: &str) -> std::path::PathBuf {
     let mut files = WalkDir::new(folder).into_iter().map(|entry| entry.unwrap().into_path());
     files.find(|path| path.ends_with(name)).unwrap()
+}
+
+async fn reload(service: &Serving) -> Answer {
+    answer(service.client.post(format!("http://{}/-/reload", service.admin))).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn names_are_renewed_for_all_that_is_known_and_what_needs_a_restart_is_told() {
+    let folder = Folder::new(FOR_EVER);
+    let service = folder.start().await;
+    let mut all = lines("a2a-python-1.3.0/jsonrpc.exchanges.ndjson");
+    let later = all.split_off(60);
+    service.send_exchanges(&all, 40).await;
+    let of_agent = async |agent: &str| service.findings().await.1.values().filter(|line| line.contains(agent)).count();
+    eventually("found", async || (of_agent(" 127.0.0.1:41001 ").await > 3).then_some(())).await;
+    let before = service.findings().await.1.len();
+
+    folder.configure(&format!("settle = \"9s\"\n{FOR_EVER}[agents]\nplanner = [\"http://127.0.0.1:41001\"]\n"));
+    let taken = reload(&service).await;
+    assert_eq!(taken.status, StatusCode::OK, "{taken:?}");
+    let told: serde_json::Value = serde_json::from_str(&taken.text).unwrap();
+    assert_eq!(told["needs_restart"], serde_json::json!(["serve.settle"]));
+    assert!(service.said().iter().any(|line| line.contains("need a restart") && line.contains("serve.settle")));
+    eventually("renamed", async || (of_agent(" planner ").await == before).then_some(())).await;
+    let agents = service.get("/api/v1/agents").await.text;
+    assert!(agents.contains("planner") && !agents.contains("\"127.0.0.1:41001\""), "{agents}");
+
+    // What comes later is of the same name, and the metrics follow.
+    service.send_exchanges(&later, 40).await;
+    eventually("more", async || (of_agent(" planner ").await > before).then_some(())).await;
+    assert_eq!(of_agent(" 127.0.0.1:41001 ").await, 0);
+    assert_eq!(service.metric("a2a_drift_active_findings", "agent=\"127.0.0.1:41001\"").await, 0.0);
+    assert!(service.metric("a2a_tasks_open", "agent=\"planner\"").await > 0.0);
+}
+
+/// A call of an agent, its task under the name that only this test uses.
+fn span(trace: u8) -> String {
+    let attribute = |key: &str, value: &str| serde_json::json!({"key": key, "value": {"stringValue": value}});
+    let span = serde_json::json!({
+        "traceId": format!("{trace:032x}"), "spanId": format!("{trace:016x}"), "name": "GetTask", "kind": 3,
+        "startTimeUnixNano": "1796019342710294671", "endTimeUnixNano": "1796019342710294672",
+        "attributes": [
+            attribute("a2a.method.name", "GetTask"), attribute("our.very.own", &format!("task-{trace}")),
+            attribute("server.address", "agent.example"),
+        ],
+    });
+    serde_json::json!({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}).to_string()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn words_are_renewed_for_what_comes_and_bad_ones_are_refused() {
+    let folder = Folder::new(&format!("settle = \"1s\"\n{FOR_EVER}"));
+    let service = folder.start().await;
+    let send = async |trace: u8| {
+        let answer = service.post("/v1/traces", "application/json", span(trace).into_bytes()).await;
+        assert_eq!(answer.status, StatusCode::OK, "{answer:?}");
+    };
+    let tasks = || {
+        let mut query = std::process::Command::new(env!("CARGO_BIN_EXE_a2a-drift"));
+        let sql = "SELECT task_id FROM exchanges ORDER BY task_id";
+        ended(query.args(["query", "--format", "csv", sql]).arg(folder.path("data"))).1
+    };
+    send(1).await;
+    eventually("stored", async || (tasks().lines().count() == 2).then_some(())).await;
+    assert!(!tasks().contains("task-1"));
+    fs::write(folder.path("ours.toml"), "[keys]\ntask_id = [\"our.very.own\"]\n").unwrap();
+    folder.configure(&format!("settle = \"1s\"\n{FOR_EVER}[vocabulary]\naliases = \"ours.toml\"\n"));
+    assert_eq!(reload(&service).await.status, StatusCode::OK);
+    send(2).await;
+    eventually("stored", async || tasks().contains("task-2").then_some(())).await;
+    fs::write(folder.path("ours.toml"), "[keys]\ntask_uid = [\"our.very.own\"]\n").unwrap();
+    let refused = reload(&service).await;
+    assert_eq!(refused.status, StatusCode::UNPROCESSABLE_ENTITY);
+    assert!(refused.text.contains("ours.toml"), "{refused:?}");
+    send(3).await;
+    eventually("stored", async || tasks().contains("task-3").then_some(())).await;
 }

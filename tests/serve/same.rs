@@ -2,8 +2,9 @@
 
 use reqwest::StatusCode;
 
+use super::asked::{analyzed, facts_in};
 use super::batch::{Batch, files, lines};
-use super::host::{FOR_EVER, Folder, Serving, ended, eventually};
+use super::host::{FOR_EVER, Folder, Serving, eventually};
 use crate::support::judge::Files;
 use crate::support::library;
 
@@ -73,25 +74,10 @@ async fn findings_are_those_of_analyze_over_restarts_and_when_all_is_sent_again(
 
     // What has left the log can be read by others while the service runs: in the end all of it.
     let lake = folder.path("data/lake");
-    eventually("all in the lake", async || (facts_in(&lake) == Some(batch.facts)).then_some(())).await;
+    eventually("all in the lake", async || (facts_in(&lake) == Some((batch.facts, batch.facts))).then_some(())).await;
     // The program itself says the same of the lake as of the captures.
     let (as_of, found) = service.findings().await;
-    let mut analyze = std::process::Command::new(env!("CARGO_BIN_EXE_a2a-drift"));
-    analyze.args(["analyze", "--format", "json", "--as-of", &as_of.to_rfc3339()]).args([&lake]);
-    let output = analyze.output().unwrap();
-    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    let ids = report["findings"].as_array().unwrap().iter().map(|finding| finding["id"].as_str().unwrap().to_owned());
-    assert_eq!(ids.collect::<std::collections::BTreeSet<_>>(), found.into_keys().collect());
-}
-
-/// Facts of all tables in a lake, each counted once; none while there is no lake.
-fn facts_in(lake: &std::path::Path) -> Option<usize> {
-    let tables = a2a_drift::tables::Facts::schemas();
-    let counts = tables.iter().map(|(table, _)| format!("SELECT count(*) AS facts FROM {table}"));
-    let sql = format!("SELECT sum(facts) FROM ({}) AS t", counts.collect::<Vec<_>>().join(" UNION ALL "));
-    let mut query = std::process::Command::new(env!("CARGO_BIN_EXE_a2a-drift"));
-    let (code, rows) = ended(query.args(["query", "--format", "csv", &sql]).arg(lake));
-    if code == 0 { rows.lines().last()?.trim().parse().ok() } else { None }
+    assert_eq!(analyzed(&lake, &as_of.to_rfc3339()), found.into_keys().collect());
 }
 
 #[tokio::test(flavor = "multi_thread")]

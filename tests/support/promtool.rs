@@ -59,6 +59,11 @@ fn fired(rule: &Rule) -> Value {
     let why = rule.runbook.iter().find(|section| section.heading == "Why it matters").unwrap();
     let (title, suspect) = (&rule.header.title, rule.header.suspect.as_str());
     let why = why.body.split_whitespace().collect::<Vec<_>>().join(" ");
+    let ends = if rule.header.lasts {
+        "Ends when the facts say that it is over."
+    } else {
+        "Ends an hour after its last evidence, unless [serve] active says otherwise."
+    };
     json!({
         "exp_labels": {
             "rule": rule.id, "category": rule.category, "severity": rule.header.severity.as_str(), "suspect": suspect,
@@ -66,7 +71,7 @@ fn fired(rule: &Rule) -> Value {
         },
         "exp_annotations": {
             "summary": format!("{AGENT}: {title}"),
-            "description": format!("Active on {AGENT}: 2; the fault looks like that of the {suspect}. {why}"),
+            "description": format!("Active on {AGENT}: 2; the fault looks like that of the {suspect}. {why} {ends}"),
             "runbook_url": format!("queries/README.md#{}", rule.id),
         },
     })

@@ -9,6 +9,7 @@
 -- suspect  = "card-publisher"
 -- because  = "{why}"
 -- next     = "Set the public url in the configuration of {agent}, or let the gateway rewrite every url field of its card; then fetch {card_url} again"
+-- lasts    = true
 --
 -- ## What it finds
 -- An advertised url that leads less far than the one at which the card was fetched (loopback, unspecified or link-local addresses, private
@@ -164,6 +165,33 @@ ranked AS (
     INNER JOIN looked AS l ON p.agent = l.agent AND p.card_url = l.card_url AND p.body_sha256 = l.body_sha256
 ),
 
+-- Where a card was looked at again and was good, and when first.
+mended AS (
+    SELECT
+        b.agent,
+        b.card_url,
+        min(k.observed_at) AS mended_at
+    FROM (
+        SELECT
+            p.agent,
+            p.card_url,
+            max(l.last_at) AS last_at
+        FROM problems AS p
+        INNER JOIN looked AS l ON p.agent = l.agent AND p.card_url = l.card_url AND p.body_sha256 = l.body_sha256
+        GROUP BY p.agent, p.card_url
+    ) AS b
+    LEFT JOIN card_looks AS k ON b.agent = k.agent AND b.card_url = k.url AND b.last_at < k.observed_at
+    GROUP BY b.agent, b.card_url
+),
+
+ends AS (
+    SELECT
+        m.agent,
+        CASE WHEN count(*) = count(m.mended_at) THEN max(m.mended_at) END AS over_at
+    FROM mended AS m
+    GROUP BY m.agent
+),
+
 counted AS (
     SELECT
         p.agent,
@@ -187,7 +215,9 @@ SELECT
     r.first_at AS observed_at,
     r.first_at AS first_seen,
     r.last_at AS last_seen,
+    e.over_at,
     r.fact_id AS card_fact_id
 FROM ranked AS r
 INNER JOIN counted AS c ON r.agent = c.agent
+INNER JOIN ends AS e ON r.agent = e.agent
 WHERE r.rank = 1

@@ -11,6 +11,7 @@
 -- next     = "{advice}"
 -- params   = { silence = "1 hour", pause = "7 days" }
 -- marks    = { agent_profile = { on = ["agent"] } }
+-- lasts    = true
 --
 -- ## What it finds
 -- A task that has not ended and of which nothing new was told for an hour, or for ten times what nearly all tasks of its agent take if that is longer. Tasks

@@ -11,6 +11,7 @@
 -- next     = "When {task_id} behaves oddly, compare with the card of its making, not with today's"
 -- params   = { old = "1 hour" }
 -- marks    = { card_generations = { on = ["agent"] } }
+-- lasts    = true
 --
 -- ## What it finds
 -- A task, or the push config of one, that is older than an hour and still in use after its agent's card has changed version, contract or security.
@@ -152,6 +153,7 @@ ranked AS (
         a.version_before,
         a.version,
         a.old_at,
+        a.ended_at,
         a.changed_at,
         a.created_fact_id,
         a.before_fact_id,
@@ -175,6 +177,8 @@ SELECT
     'confirmed' AS confidence,
     r.changed_at AS observed_at,
     r.old_at AS due_at,
+    -- Who goes on to use a push config of an ended task is told by deliveries alone: their end says nothing.
+    CASE WHEN r.what = 'Task' THEN r.ended_at END AS over_at,
     r.created_fact_id,
     r.before_fact_id AS card_before_fact_id,
     r.after_fact_id AS card_after_fact_id

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use crate::api::Agent;
+use crate::instant::Instant;
 use crate::measures::cards::shown;
 use crate::tables::{Facts, FactsDelta};
 
@@ -41,6 +42,11 @@ impl Board {
                 self.agents.entry(agent).or_default().cards = cards;
             }
         }
+    }
+
+    /// When something was seen of an agent last.
+    pub(super) fn last_seen(&self, agent: &str) -> Option<Instant> {
+        self.agents.get(agent).and_then(|agent| agent.last_seen)
     }
 
     /// Agents that nothing was seen of for long are not shown any more, unless their card is known.

@@ -3,7 +3,9 @@
 //! In: requests and pieces of followed files. Out: answers to their senders, and [`News`] of facts for the judge. What cannot be
 //! stored is refused, to be sent again; what was stored is known once, however often it is sent.
 
+use std::iter::Peekable;
 use std::time::{Duration, Instant as Stopwatch};
+use std::vec::IntoIter;
 
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep_until;
@@ -12,27 +14,35 @@ use super::clock;
 use super::news::{News, Recall, Telling};
 use super::reading::{Decoded, Reading};
 use super::saving::Saving;
+use crate::decode::record::RejectReason;
 use crate::instant::Instant;
+use crate::normalize::NormalizerSettings;
 use crate::normalize::open::OpenNormalizer;
 use crate::publish::prometheus::Service;
 use crate::receive::Grown;
-use crate::receive::listen::{Answer, Delivery};
+use crate::receive::listen::{Answer, Delivery, Route, Signal};
 use crate::tables::FactsDelta;
 use crate::telemetry::{self, Instruments};
 
 /// Requests that are made durable together, at most, and their bytes.
 const MOST_TOGETHER: usize = 256;
 const MOST_BYTES_TOGETHER: usize = 8 << 20;
+/// How long reading what waits may take before it is made durable and answered: senders give up after some seconds.
+const LONGEST_READ: Duration = Duration::from_millis(500);
 /// How often open traces are read anew, where that takes no time.
 const JOIN_EVERY: Duration = Duration::from_millis(250);
-/// Reading open traces anew may take one part in so many of the time.
-const JOIN_SHARE: u32 = 5;
+/// Reading open traces anew may take one part in so many of the time. Not less: what is open leaves by it alone, and what
+/// comes faster than it leaves makes the next time longer.
+const JOIN_SHARE: u32 = 2;
 /// How often it is looked which traces are complete, and whether a disk that refused still does.
 const SETTLE_EVERY: Duration = Duration::from_secs(1);
 /// How often hours are closed and what is too old is removed.
 const TIDY_EVERY: Duration = Duration::from_secs(60);
 /// What senders are told to wait when the disk refuses.
 const DISK_WAIT: Duration = Duration::from_secs(5);
+
+/// Receiver and signal of followed files, for metrics.
+const FOLLOWED: (&str, &str) = ("follow", "lines");
 
 /// Something to take in.
 pub(super) enum Work {
@@ -72,6 +82,12 @@ pub(super) struct Intake {
     pub(super) rhythm: Rhythm,
 }
 
+/// Other ways to read, for what comes from then on.
+pub(super) struct Renewal {
+    pub(super) reading: Reading,
+    pub(super) words: NormalizerSettings,
+}
+
 /// When what was done last, and is due next.
 pub(super) struct Rhythm {
     /// When the oldest of what came since open traces were read last arrived.
@@ -103,8 +119,25 @@ struct Counts {
 }
 
 impl Intake {
+    /// Begins what is counted by known labels at zero.
+    fn begin(&self) {
+        let routes = Route::ALL.into_iter().filter(|route| route.signal != Signal::Metrics);
+        let routes = routes.map(|route| (route.receiver.as_str(), route.signal.as_str()));
+        for (receiver, signal) in routes.chain([FOLLOWED]) {
+            self.service.received(receiver, signal, 0);
+            self.service.ignored(signal, 0);
+        }
+        RejectReason::ALL.iter().for_each(|reason| self.service.rejected(reason.as_str(), 0));
+    }
+
     /// Takes in until nobody is left who could send.
-    pub(super) async fn run(mut self, mut queue: mpsc::Receiver<Work>, mut recalls: mpsc::Receiver<Recall>) {
+    pub(super) async fn run(
+        mut self,
+        mut queue: mpsc::Receiver<Work>,
+        mut recalls: mpsc::Receiver<Recall>,
+        mut renewals: mpsc::Receiver<Renewal>,
+    ) {
+        self.begin();
         loop {
             tokio::select! {
                 work = queue.recv() => match work {
@@ -112,6 +145,10 @@ impl Intake {
                     None => break,
                 },
                 Some(recall) = recalls.recv() => self.bring_back(recall),
+                Some(Renewal { reading, words }) = renewals.recv() => {
+                    self.reading = reading;
+                    self.normalizer.reword(words);
+                }
                 () = sleep_until(self.rhythm.join.into()) => self.join().await,
             }
             if self.rhythm.tidied.is_none_or(|last| last.elapsed() >= TIDY_EVERY.min(self.saving.every())) {
@@ -129,17 +166,28 @@ impl Intake {
         }
     }
 
-    /// Reads, stores, answers, and tells the judge.
+    /// Takes in work, in portions that do not take long.
     async fn take_in(&mut self, group: Vec<Work>) {
+        let mut waiting = group.into_iter().peekable();
+        while waiting.peek().is_some() {
+            self.take_portion(&mut waiting).await;
+        }
+    }
+
+    /// Reads, stores, answers, and tells the judge.
+    async fn take_portion(&mut self, waiting: &mut Peekable<IntoIter<Work>>) {
         let now = clock();
         if !self.saving.is_clear(now, &self.service) {
-            group.into_iter().for_each(|work| answer(work, &refused()));
+            waiting.for_each(|work| answer(work, &refused()));
             return;
         }
         let watch = Stopwatch::now();
-        let span = Self::span(&group).entered();
-        let arrived = group.iter().map(|work| work.arrived(now)).min().unwrap_or(now);
-        let read: Vec<Read> = group.into_iter().map(|work| self.read(work)).collect();
+        let span = Self::span(waiting.peek()).entered();
+        let (mut arrived, mut read) = (now, Vec::new());
+        while let Some(work) = waiting.next_if(|work| read.is_empty() || !(is_late(watch) || is_own(work))) {
+            arrived = arrived.min(work.arrived(now));
+            read.push(self.read(work));
+        }
         let mut taken = self.normalizer.take(arrived);
         taken.facts.commons_mut().for_each(|common| common.received_at = common.received_at.or(Some(arrived)));
         self.rhythm.stirred = self.rhythm.stirred.or(Some(arrived));
@@ -160,17 +208,8 @@ impl Intake {
     }
 
     /// A span of the program's own, unless what came is the program's own telemetry.
-    fn span(group: &[Work]) -> tracing::Span {
-        let own = telemetry::instance_id().as_bytes();
-        let is_own = |work: &Work| match work {
-            Work::Request(delivery) => memchr::memmem::find(&delivery.body, own).is_some(),
-            Work::Grown(..) => false,
-        };
-        if group.iter().any(is_own) {
-            tracing::Span::none()
-        } else {
-            tracing::info_span!("receive", requests = group.len())
-        }
+    fn span(first: Option<&Work>) -> tracing::Span {
+        if first.is_some_and(is_own) { tracing::Span::none() } else { tracing::info_span!("receive") }
     }
 
     fn read(&mut self, work: Work) -> Read {
@@ -180,7 +219,7 @@ impl Intake {
         }
         let (receiver, signal) = match &work {
             Work::Request(delivery) => (delivery.receiver.as_str(), delivery.signal.as_str()),
-            Work::Grown(..) => ("follow", "lines"),
+            Work::Grown(..) => FOLLOWED,
         };
         let outcome = match outcome {
             Ok(received) => {
@@ -216,7 +255,9 @@ impl Intake {
             self.saving.measure(&self.service);
             if self.saving.is_clear(now, &self.service) && self.is_anything_open() {
                 let before = now.0.saturating_sub(i64::try_from(self.settle.as_nanos()).unwrap_or(i64::MAX));
-                let settled = self.normalizer.settle(Instant(before));
+                let mut settled = self.normalizer.settle(Instant(before));
+                // Nothing was added to them since.
+                settled.facts.commons_mut().for_each(|c| c.received_at = c.received_at.or(Some(Instant(before))));
                 self.saving.save_settled(&settled, now, &self.service);
                 self.tell_change(settled.change, now).await;
             }
@@ -239,6 +280,19 @@ impl Intake {
 impl Counts {
     fn into_answer(self) -> Answer {
         Answer::Accepted { accepted: self.accepted, rejected: self.rejected, message: self.message }
+    }
+}
+
+/// Whether it is time to answer what was read.
+fn is_late(watch: Stopwatch) -> bool {
+    watch.elapsed() >= LONGEST_READ
+}
+
+/// Whether something is telemetry of this program, which came home: a span about it would come home again.
+fn is_own(work: &Work) -> bool {
+    match work {
+        Work::Request(delivery) => memchr::memmem::find(&delivery.body, telemetry::instance_id().as_bytes()).is_some(),
+        Work::Grown(..) => false,
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! In: [`News`]. Out: metrics, alerts, the state that the API shows. Judges nothing itself: rules do, at the cost of what is new.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -12,10 +13,11 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::board::Board;
-use super::memory::{Heard, Learnt, Memory, earlier};
+use super::memory::{Heard, Learnt, Memory};
 use super::news::News;
 use super::parts::{JUDGE, counted};
-use super::reload::Reloading;
+use super::reload::{Fresh, Reloading};
+use super::standing::{Around, Standing};
 use super::{clock, state};
 use crate::api::{Readiness, Reload, Snapshot};
 use crate::findings::active;
@@ -44,8 +46,7 @@ pub(super) struct Judge {
     pub(super) board: Board,
     pub(super) measures: Measures,
     pub(super) snapshot: Arc<ArcSwap<Snapshot>>,
-    /// A finding is over when it was seen last, or came due, this long ago.
-    pub(super) active: Option<Duration>,
+    pub(super) standing: Standing,
     pub(super) tracker: Tracker,
     pub(super) coverage: Coverage,
     pub(super) arrivals: Arrivals,
@@ -78,7 +79,7 @@ impl Judge {
                 biased;
                 () = stop.cancelled() => true,
                 Some(reload) = reloading.reloads.recv() => {
-                    self.reload(reload, &mut reloading).await;
+                    self.reload(reload, &reloading).await;
                     false
                 }
                 _ = ticking.tick() => false,
@@ -105,9 +106,6 @@ impl Judge {
         self.forget(clock()).await;
         let heard = self.heard.take();
         span.record("news", heard.len());
-        for News { came, .. } in &heard {
-            self.arrivals.note(came.commons());
-        }
         let Learnt { mut delta, came, again } = self.memory.learn(heard);
         self.instruments.facts.add(came as u64, &[]);
         self.exporter.service().duplicates(again as u64);
@@ -138,13 +136,16 @@ impl Judge {
     }
 
     /// Puts other rules in the place of these, if they are good.
-    async fn reload(&mut self, reload: Reload, reloading: &mut Reloading) {
+    async fn reload(&mut self, reload: Reload, reloading: &Reloading) {
         let result = match reloading.read() {
-            Ok(engine) => self.replace(engine).await,
+            Ok(fresh) => match self.replace(&fresh).await {
+                Ok(()) => Ok(reloading.apply(fresh).await),
+                Err(wrong) => Err(wrong),
+            },
             Err(wrong) => Err(wrong),
         };
         match &result {
-            Ok(()) => tracing::info!("rules and settings were read anew"),
+            Ok(_) => tracing::info!("rules and settings were read anew"),
             Err(wrong) => tracing::error!(%wrong, "the new rules or settings are not good: the old ones stay"),
         }
         self.exporter.service().reloaded(result.is_ok(), clock());
@@ -152,19 +153,41 @@ impl Judge {
         _ = reload.answer.send(result);
     }
 
-    async fn replace(&mut self, engine: Engine) -> Result<(), String> {
-        let mut keyed = Keyed::new(&engine).map_err(|error| error.to_string())?;
-        let all = FactsDelta { added: self.memory.facts(), ..FactsDelta::default() };
-        let tick = keyed.apply(&all).await.map_err(|error| error.to_string())?;
-        if let Some(RuleFailure { rule, message }) = tick.failures.first() {
-            return Err(format!("{rule} fails over the facts that are here: {message}"));
+    /// Judges all anew by other rules and names; if they do not do, all stays as it was.
+    async fn replace(&mut self, fresh: &Fresh) -> Result<(), String> {
+        let (facts, before) = self.memory.rename(fresh.names.clone());
+        let is_renamed = before != fresh.names;
+        let all = FactsDelta { added: facts, ..FactsDelta::default() };
+        let keyed = match Self::judged(&fresh.engine, &all).await {
+            Ok(keyed) => keyed,
+            Err(wrong) => {
+                self.memory.rename(before);
+                return Err(wrong);
+            }
+        };
+        if is_renamed {
+            self.board = Board::default();
+            self.board.add(&all);
+            self.measures.apply(&all);
         }
+        let engine = fresh.engine.clone();
+        self.standing = Standing::new(fresh.active, engine.corpus());
         self.tracker.count_from_zero(&counted(engine.corpus()));
         self.exporter.service().begin_rules(engine.corpus().rules.iter().map(|rule| rule.id.as_str()));
         self.coverage = Coverage::new(&engine);
         self.coverage.add(&engine, &all.added).map_err(|error| error.to_string())?;
         (self.keyed, self.engine) = (keyed, engine);
         Ok(())
+    }
+
+    /// What rules say of facts.
+    async fn judged(engine: &Engine, facts: &FactsDelta) -> Result<Keyed, String> {
+        let mut keyed = Keyed::new(engine).map_err(|error| error.to_string())?;
+        let tick = keyed.apply(facts).await.map_err(|error| error.to_string())?;
+        match tick.failures.first() {
+            Some(RuleFailure { rule, message }) => Err(format!("{rule} fails over the facts that are here: {message}")),
+            None => Ok(keyed),
+        }
     }
 
     async fn judge_or_log(&mut self, delta: &FactsDelta) {
@@ -177,6 +200,7 @@ impl Judge {
         if delta.added.is_empty() && delta.removed.is_empty() {
             return Ok(());
         }
+        self.arrivals.note(delta.added.commons());
         self.board.add(delta);
         self.measures.apply(delta);
         self.coverage.add(&self.engine, &delta.added)?;
@@ -194,10 +218,11 @@ impl Judge {
     /// Publishes what fires now.
     fn show(&mut self, now: Instant) {
         let mut firing = self.keyed.findings(&AsOf::Fixed(now));
-        if let Some(active) = self.active {
-            let oldest = earlier(now, active);
-            firing.retain(|finding| finding.last_seen.max(finding.due_at) > oldest);
-        }
+        let oldest = self.memory.oldest(now);
+        firing.retain(|finding| {
+            let (arrived, agent_seen) = (self.arrivals.newest(finding), self.board.last_seen(&finding.agent));
+            self.standing.holds(finding, Around { now, arrived, agent_seen, oldest })
+        });
         let changes = self.tracker.look(&firing, now, |finding| self.arrivals.newest(finding));
         Self::log(&changes);
         let active = active::group(self.tracker.open(), self.most_agents);
@@ -276,8 +301,10 @@ impl Arrivals {
     fn note<'a>(&mut self, facts: impl Iterator<Item = &'a crate::tables::Common>) {
         for common in facts {
             let Some(received) = common.received_at else { continue };
-            if self.at.insert(common.fact_id.clone(), received).is_none() {
-                self.order.push_back(common.fact_id.clone());
+            // What is told again did not arrive again.
+            if let Entry::Vacant(entry) = self.at.entry(common.fact_id.clone()) {
+                self.order.push_back(entry.key().clone());
+                entry.insert(received);
             }
         }
         while self.order.len() > MOST_ARRIVALS {

@@ -49,8 +49,15 @@ impl Memory {
     }
 
     /// All facts, identities resolved.
-    pub(super) fn facts(&self) -> Facts {
+    fn facts(&self) -> Facts {
         self.known.facts()
+    }
+
+    /// Other names for agents and clients: all facts as they are by them, and the names of before.
+    pub(super) fn rename(&mut self, names: IdentitySettings) -> (Facts, IdentitySettings) {
+        let before = self.known.settings().clone();
+        let facts = if before == names { self.facts() } else { self.known.rename(names) };
+        (facts, before)
     }
 
     /// Tasks whose facts are on the disk only.

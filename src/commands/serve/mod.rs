@@ -19,6 +19,7 @@ mod parts;
 mod reading;
 mod reload;
 mod saving;
+mod standing;
 mod state;
 mod stored;
 mod watching;
@@ -49,7 +50,8 @@ fn clock() -> Instant {
 /// Runs `serve`.
 pub(super) fn run(args: Serve, global: &Global) -> anyhow::Result<Outcome> {
     let check = args.check;
-    let config = configure(global, overrides(args))?;
+    let given = overrides(args);
+    let config = configure(global, given.clone())?;
     let problems = rules::check(engine(&config)?.corpus());
     if check {
         return checked(&config, &problems);
@@ -65,7 +67,7 @@ pub(super) fn run(args: Serve, global: &Global) -> anyhow::Result<Outcome> {
         let exporting = exporting(&config)?;
         let (verbosity, form) = verbosity(global);
         telemetry::init_service(verbosity, form, &exporting);
-        let served = runtime.block_on(serve(config, global));
+        let served = runtime.block_on(serve(config, global, given));
         (exporting, served)
     };
     exporting.stop();
@@ -118,7 +120,7 @@ fn exporting(config: &Config) -> anyhow::Result<Exporting> {
     Ok(Exporting::from_environment()?)
 }
 
-async fn serve(config: Config, global: &Global) -> anyhow::Result<()> {
+async fn serve(config: Config, global: &Global, given: Overrides) -> anyhow::Result<()> {
     // Ports first: a second service on them should find out before it touches anything.
     let bind = async |address: std::net::SocketAddr, what: &str| {
         let socket =
@@ -136,7 +138,7 @@ async fn serve(config: Config, global: &Global) -> anyhow::Result<()> {
     }
     let admin = bind(config.serve.admin, "metrics, findings and health").await?;
     let stop = CancellationToken::new();
-    let service = Service::start(config, global.clone(), sockets, admin, stop.clone()).await?;
+    let service = Service::start(config, (global.clone(), given), sockets, admin, stop.clone()).await?;
     say("ready\n");
     let failed = service.failed();
     tokio::select! {

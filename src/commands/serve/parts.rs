@@ -24,13 +24,14 @@ use super::news::{News, Recall, Telling};
 use super::reading::Reading;
 use super::reload::Reloading;
 use super::saving::Saving;
+use super::standing::Standing;
 use super::stored::Stored;
 use super::watching::Watching;
 use super::{clock, following, state};
 use crate::api::{self, Api, Readiness, Reload, Snapshot};
 use crate::cli::Global;
-use crate::commands::setup::{engine, identities, key_map, limits, vocabulary};
-use crate::config::{Config, ServeSettings};
+use crate::commands::setup::{engine, identities, vocabulary};
+use crate::config::{Config, Overrides, ServeSettings, TlsFiles};
 use crate::findings::active;
 use crate::findings::track::{Counted, State};
 use crate::findings::{Severity, Tracker};
@@ -39,10 +40,11 @@ use crate::measures::Measures;
 use crate::publish::alertmanager::{self, Alerts};
 use crate::publish::prometheus::Exporter;
 use crate::receive::Follower;
-use crate::receive::listen::{Delivery, Listen, ListenSettings, TlsSettings};
+use crate::receive::listen::{Delivery, Listen, ListenSettings};
 use crate::rules::Corpus;
 use crate::rules::render::alert_name;
 use crate::telemetry::Instruments;
+use crate::tls::{Tls, TlsSettings};
 use crate::token::Token;
 
 /// Requests that may wait before senders are told to come again.
@@ -138,7 +140,7 @@ impl Service {
     /// Starts everything.
     pub(super) async fn start(
         config: Config,
-        global: Global,
+        (global, given): (Global, Overrides),
         sockets: Vec<TcpListener>,
         admin: TcpListener,
         stop: CancellationToken,
@@ -156,7 +158,13 @@ impl Service {
             reload: reload.clone(),
             token: token.as_deref().map(Token::new),
         };
-        shared.spawn("api", api::serve(admin, api.router(), api::Limits::default(), stop.clone()));
+        let own_tls = serve.tls.as_ref().filter(|files| files.admin).map(|files| {
+            // Who scrapes shows a token.
+            Tls::new(TlsSettings { client_authorities: None, ..tls_of(files) }, &["http/1.1"]).map(Arc::new)
+        });
+        let own_tls = own_tls.transpose()?;
+        let limits = api::Limits::default();
+        shared.spawn("api", api::serve(admin, api.router(), limits, own_tls.clone(), stop.clone()));
 
         let stored = Stored::open(&serve, vocabulary(&config)?, clock())?;
         let (work, queue) = mpsc::channel::<Work>(WAITING_WORK);
@@ -165,11 +173,7 @@ impl Service {
         let judge = judge(&config, &shared, recalls, &stored)?;
         push(&serve, &judge, &shared)?;
         let intake = Intake {
-            reading: Reading {
-                limits: limits(&config.limits),
-                keys: key_map(&config.exchange_keys)?,
-                observers: config.observers.clone(),
-            },
+            reading: Reading::of(&config)?,
             normalizer: stored.normalizer,
             saving: Saving::new(stored.store, &stored.facts, Arc::clone(&shared.readiness), serve.lake_every),
             telling: Telling::new(news),
@@ -180,7 +184,7 @@ impl Service {
         };
         let judge = Judge { stored: Some(News { came: stored.facts, since: clock(), ..News::default() }), ..judge };
 
-        listen(&serve, token, sockets, &work, &shared)?;
+        let of_receivers = listen(&serve, token, sockets, &work, &shared)?;
         if !serve.follow.is_empty() {
             let marks = serve.data.join("follow.json");
             let follower = Follower::new(serve.follow.clone(), state::read(&marks), LONGEST_LINE);
@@ -191,9 +195,11 @@ impl Service {
         shared.readiness.ready(INTAKE);
         let end_judge = CancellationToken::new();
         let (end, readiness) = (end_judge.clone(), Arc::clone(&shared.readiness));
-        let reloading = Reloading { global, reloads, running: config };
+        let (renewals, renewed) = mpsc::channel(1);
+        let tls = own_tls.into_iter().chain(of_receivers).collect();
+        let reloading = Reloading { global, given, reloads, started: config.serve, tls, renewals };
         let judge = shared.thread("judge", move || judge.run(heard, reloading, serve.tick, end, readiness))?;
-        let intake = shared.thread("intake", move || intake.run(queue, recalled))?;
+        let intake = shared.thread("intake", move || intake.run(queue, recalled, renewed))?;
         let Shared { tasks, failed, .. } = shared;
         Ok(Self { reload, tasks, intake, judge, end_judge, failed })
     }
@@ -226,16 +232,16 @@ async fn join(thread: JoinHandle<()>) {
     _ = tokio::task::spawn_blocking(move || thread.join()).await;
 }
 
-/// Starts the receivers, on the sockets that there are.
+/// Starts the receivers, on the sockets that there are; their certificate, if they have one.
 fn listen(
     serve: &ServeSettings,
     token: Option<String>,
     sockets: Vec<TcpListener>,
     work: &mpsc::Sender<Work>,
     shared: &Shared,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Option<Arc<Tls>>> {
     if sockets.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
     let deliveries = deliveries(work.clone(), &shared.tasks);
     let queue = deliveries.downgrade();
@@ -249,8 +255,9 @@ fn listen(
         seen: HashMap::new(),
     };
     shared.tasks.spawn(watching.run(shared.stop.clone()));
+    let tls = listen.tls();
     shared.spawn("listeners", listen.serve(sockets, shared.stop.clone()));
-    Ok(())
+    Ok(tls)
 }
 
 /// Hands deliveries of the listeners to the intake.
@@ -283,6 +290,7 @@ fn judge(config: &Config, shared: &Shared, recalls: mpsc::Sender<Recall>, stored
         coverage: Coverage::new(&engine),
         alerts: Alerts::new(open),
         told_from,
+        standing: Standing::new(config.serve.active, engine.corpus()),
         keyed,
         engine,
         memory,
@@ -296,7 +304,6 @@ fn judge(config: &Config, shared: &Shared, recalls: mpsc::Sender<Recall>, stored
         snapshot: Arc::clone(&shared.snapshot),
         instruments: Instruments::new(),
         most_agents,
-        active: config.serve.active,
         state: state_file,
     })
 }
@@ -349,14 +356,18 @@ pub(super) fn try_files(serve: &ServeSettings) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// How the listeners behave.
-fn listen_settings_of(serve: &ServeSettings, token: Option<String>) -> anyhow::Result<ListenSettings> {
-    let limits = &serve.limits;
-    let tls = serve.tls.as_ref().map(|files| TlsSettings {
+fn tls_of(files: &TlsFiles) -> TlsSettings {
+    TlsSettings {
         certificate: files.certificate.clone(),
         key: files.key.clone(),
         client_authorities: files.client_authority.clone(),
-    });
+    }
+}
+
+/// How the listeners behave.
+fn listen_settings_of(serve: &ServeSettings, token: Option<String>) -> anyhow::Result<ListenSettings> {
+    let limits = &serve.limits;
+    let tls = serve.tls.as_ref().map(tls_of);
     for file in tls.iter().flat_map(|tls| [&tls.certificate, &tls.key]) {
         fs::metadata(file).with_context(|| file.display().to_string())?;
     }

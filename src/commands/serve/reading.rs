@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::intake::Work;
-use crate::config::ObserverBySource;
+use crate::commands::setup::{key_map, limits};
+use crate::config::{Config, ObserverBySource};
 use crate::decode::key_map::KeyMap;
 use crate::decode::record::{Origin, Position, Record, Reject, Sink};
 use crate::decode::request::{Malformed, Received, decode_request};
@@ -31,6 +32,15 @@ pub(super) struct Decoded {
 }
 
 impl Reading {
+    /// As a configuration says.
+    ///
+    /// # Errors
+    /// When it names fields of exchanges that there are not.
+    pub(super) fn of(config: &Config) -> anyhow::Result<Self> {
+        let (limits, keys) = (limits(&config.limits), key_map(&config.exchange_keys)?);
+        Ok(Self { limits, keys, observers: config.observers.clone() })
+    }
+
     /// Reads a body.
     pub(super) fn decode(&self, work: &Work) -> Decoded {
         let mut buffer = Buffer::default();

@@ -1,42 +1,84 @@
 //! New rules and settings for a service that runs.
 //!
-//! In: wishes for a reload. Out: an engine made of the files as they are now, or what is wrong with them; then the old ones
-//! stay. Ports, folders and limits are those of the start: to change them, the service is started anew.
+//! In: wishes for a reload. Out: what is made of the files as they are now, or what is wrong with them; then the old ones stay.
+//! Ports, folders and limits of the service are those of the start: settings that are not in force are named.
+
+use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::sync::mpsc;
 
+use super::intake::Renewal;
+use super::reading::Reading;
 use crate::api::Reload;
 use crate::cli::Global;
 use crate::commands::configure;
-use crate::commands::setup::engine;
-use crate::config::{Config, Overrides};
+use crate::commands::setup::{engine, identities, vocabulary};
+use crate::config::{Config, Overrides, ServeSettings};
+use crate::normalize::identity::IdentitySettings;
 use crate::rules::{self, Engine};
+use crate::tls::{Fresh as FreshTls, Tls};
 
 /// Reads rules and settings anew.
 pub(super) struct Reloading {
     pub(super) global: Global,
+    /// What was given on the command line.
+    pub(super) given: Overrides,
     pub(super) reloads: mpsc::Receiver<Reload>,
-    /// The settings that the service runs with.
-    pub(super) running: Config,
+    /// The settings of the service that it was started with.
+    pub(super) started: ServeSettings,
+    /// Certificates that are in use.
+    pub(super) tls: Vec<Arc<Tls>>,
+    /// To who reads what comes.
+    pub(super) renewals: mpsc::Sender<Renewal>,
+}
+
+/// What the files say now.
+pub(super) struct Fresh {
+    pub(super) engine: Engine,
+    pub(super) names: IdentitySettings,
+    /// After how long what happened is over.
+    pub(super) active: Option<Duration>,
+    renewal: Renewal,
+    certificates: Vec<FreshTls>,
+    /// Settings that came to be others since the start.
+    needs_restart: Vec<String>,
 }
 
 impl Reloading {
-    /// An engine of what the files say now.
+    /// Reads the files, and changes nothing.
     ///
     /// # Errors
     /// In words, when the files are not good.
-    pub(super) fn read(&mut self) -> Result<Engine, String> {
-        let read = || -> anyhow::Result<(Config, Engine)> {
-            let mut config = configure(&self.global, Overrides::default())?;
-            config.serve = self.running.serve.clone();
-            let engine = engine(&config)?;
-            let problems = rules::check(engine.corpus());
-            let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
-            anyhow::ensure!(told.is_empty(), "{}", told.join("\n"));
-            Ok((config, engine))
-        };
-        let (config, engine) = read().map_err(|error| format!("{error:#}"))?;
-        self.running = config;
-        Ok(engine)
+    pub(super) fn read(&self) -> Result<Fresh, String> {
+        self.try_read().map_err(|error| format!("{error:#}"))
+    }
+
+    fn try_read(&self) -> anyhow::Result<Fresh> {
+        let config: Config = configure(&self.global, self.given.clone())?;
+        let engine = engine(&config)?;
+        let problems = rules::check(engine.corpus());
+        let told: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        anyhow::ensure!(told.is_empty(), "{}", told.join("\n"));
+        Ok(Fresh {
+            engine,
+            names: identities(&config),
+            active: config.serve.active,
+            renewal: Renewal { reading: Reading::of(&config)?, words: vocabulary(&config)? },
+            certificates: self.tls.iter().map(|tls| tls.read()).collect::<Result<_, _>>()?,
+            needs_restart: self.started.differences(&config.serve),
+        })
+    }
+
+    /// Brings into force what is not the judge's; what is left for a restart.
+    pub(super) async fn apply(&self, fresh: Fresh) -> Vec<String> {
+        self.tls.iter().zip(fresh.certificates).for_each(|(tls, fresh)| tls.renew(fresh));
+        // Without an intake the service is about to end.
+        _ = self.renewals.send(fresh.renewal).await;
+        if !fresh.needs_restart.is_empty() {
+            let settings = fresh.needs_restart.join(", ");
+            tracing::warn!(%settings, "these settings changed and need a restart to come into force");
+        }
+        fresh.needs_restart
     }
 }

@@ -54,10 +54,11 @@ impl Stored {
         let open_since = open_since(&pieces, &facts, serve.settle);
         let mut said = facts.clone();
         said.retain(|common| common.received_at.is_none_or(|received| received >= open_since));
+        let last = pieces.iter().map(Piece::arrived).max().unwrap_or(now);
         normalizer.restore(pieces, &said);
         // Told anew, and not as they change: the facts of open traces are not among those that were stored.
         let mut joined = normalizer.join().added;
-        joined.commons_mut().for_each(|common| common.received_at = common.received_at.or(Some(now)));
+        joined.commons_mut().for_each(|common| common.received_at = common.received_at.or(Some(last)));
         facts.append(joined);
         Ok(Self { store, normalizer, facts, elsewhere })
     }

@@ -63,11 +63,8 @@ impl Watching {
 
     fn refusals(&mut self, receiver: &'static str, signal: &'static str, refused: &RefusedCounters) {
         for reason in Reason::ALL {
-            let total = refused.by(reason).get();
-            if total == 0 {
-                continue;
-            }
-            let more = self.more([receiver, signal, reason.as_str()], total);
+            // Of nothing, too: what is not there before it is counted hides from every query for an increase.
+            let more = self.more([receiver, signal, reason.as_str()], refused.by(reason).get());
             if reason.is_passing() {
                 self.service.refused(receiver, reason.as_str(), more);
             } else {

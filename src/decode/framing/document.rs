@@ -5,15 +5,16 @@
 
 use serde_json::Value;
 
-use super::scanner::{Container, Misfit, Scanner, Step};
+use super::container::Container;
+use super::scanner::{Misfit, Scanner, Step};
 use super::window::Fill;
 use super::{Framer, json};
 use crate::decode::record::{Position, RejectReason};
 use crate::decode::route::Frame;
-use crate::decode::wrapper;
+use crate::decode::{trace_export, wrapper};
 
 /// Bytes that may be scanned in vain before lines are taken alone, beside a share of those read.
-const WASTE_ALLOWED: u64 = 16 << 20;
+pub(super) const WASTE_ALLOWED: u64 = 16 << 20;
 
 /// The scan of one document.
 struct Scan {
@@ -164,7 +165,9 @@ impl Framer<'_> {
         let bytes = &self.window.data()[element.start..scan.at];
         let parsed = json::parse(bytes, self.limits.max_depth);
         if scan.scanner.is_doubtful() {
-            if !parsed.as_ref().is_ok_and(|parsed| wrapper::is_element(container, &parsed.value)) {
+            let is_element =
+                |value| wrapper::is_element(container, value) || trace_export::is_element(container, value);
+            if !parsed.as_ref().is_ok_and(|parsed| is_element(&parsed.value)) {
                 return disown(scan);
             }
             scan.scanner.own();

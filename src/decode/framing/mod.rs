@@ -8,7 +8,9 @@
 
 #[cfg(test)]
 pub(super) mod collect;
+mod container;
 mod document;
+mod inspected;
 mod key;
 mod scanner;
 mod sniff;
@@ -23,7 +25,8 @@ use super::record::{Origin, Position, RejectReason, Sink};
 use super::route::{Frame, Router};
 use super::{Limits, otlp};
 use crate::receive::InflateFault;
-pub(super) use scanner::{Container, Misfit, Scanner, Step};
+pub(super) use container::Container;
+pub(super) use scanner::{Misfit, Scanner, Step};
 use sniff::Kind;
 use window::{CHUNK, Fill, Window};
 
@@ -162,6 +165,7 @@ impl<'a> Framer<'a> {
                 self.router.end_event(PLAIN);
                 true
             }
+            Some(b'{') if self.inspected() => true,
             Some(b'{' | b'[') if self.looks_like_json() => {
                 self.router.end_event(PLAIN);
                 self.json();
@@ -250,7 +254,8 @@ impl<'a> Framer<'a> {
         };
         let line = &self.window.data()[..length];
         let binary = !sniff::is_mostly_text(line);
-        let text = String::from_utf8_lossy(line.trim_ascii_end()).into_owned();
+        // A blank at the end may be within what goes on in the next line.
+        let text = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line)).into_owned();
         let replaced = text.contains(char::REPLACEMENT_CHARACTER) && std::str::from_utf8(line).is_err();
         self.window.consume(length);
         self.line_of_text(&text, line_number, binary, replaced);

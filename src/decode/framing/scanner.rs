@@ -3,6 +3,7 @@
 //! In: the bytes of one value, in pieces. Out: [`Step`]s. It checks the grammar of structure, not of numbers and
 //! words; it stores neither values nor text, and its memory is constant.
 
+use super::container::Container;
 use super::key::{Key, Name};
 
 /// What the scanner came upon.
@@ -29,38 +30,6 @@ pub(in crate::decode) enum Misfit {
     LineCut,
     /// Not JSON.
     Unexpected,
-}
-
-/// A list whose elements are records of their own.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::decode) enum Container {
-    /// The document itself is a list.
-    Array,
-    /// `log.entries` of a HAR.
-    HarEntries,
-    /// `resourceSpans`, `batches`, `trace.resourceSpans`, `result.resourceSpans`.
-    ResourceSpans,
-    /// `resourceLogs`.
-    ResourceLogs,
-    /// `data.result` or `streams` of Loki.
-    LokiStreams,
-    /// `values` of one of [`Container::LokiStreams`].
-    LokiValues,
-    /// `events` or `logEvents` of CloudWatch.
-    LogEvents,
-    /// `results` of CloudWatch Insights.
-    InsightsRows,
-    /// `hits.hits` of Elasticsearch.
-    Hits,
-    /// `entries` of Cloud Logging.
-    LogEntries,
-}
-
-impl Container {
-    /// Others use the same keys: the first element has to show that it is one.
-    fn is_doubtful(self) -> bool {
-        !matches!(self, Self::Array | Self::HarEntries | Self::ResourceSpans | Self::ResourceLogs)
-    }
 }
 
 /// What may come next.
@@ -366,7 +335,7 @@ impl Scanner {
     /// Notes that a list opens that is a container.
     fn enter(&mut self) {
         if self.container.is_none() && !self.disowned {
-            self.container = self.container_here();
+            self.container = Container::at(self.depth, self.names, self.objects);
             if let Some(container) = self.container {
                 self.container_depth = self.depth + 1;
                 self.seen_container |= !container.is_doubtful();
@@ -380,25 +349,6 @@ impl Scanner {
             self.outer_depth = self.container_depth;
             self.container_depth = self.depth + 1;
             self.in_element = false;
-        }
-    }
-
-    fn container_here(&self) -> Option<Container> {
-        match (self.depth, self.names) {
-            (0, _) => Some(Container::Array),
-            (1, [Name::ResourceSpans | Name::Batches, _]) => Some(Container::ResourceSpans),
-            (1, [Name::ResourceLogs, _]) => Some(Container::ResourceLogs),
-            (1, [Name::Streams, _]) => Some(Container::LokiStreams),
-            (1, [Name::Events | Name::LogEvents, _]) => Some(Container::LogEvents),
-            (1, [Name::Results, _]) => Some(Container::InsightsRows),
-            (1, [Name::Entries, _]) => Some(Container::LogEntries),
-            (2, [Name::Data, Name::Result]) if self.objects & 0b11 == 0b11 => Some(Container::LokiStreams),
-            (2, [Name::Hits, Name::Hits]) if self.objects & 0b11 == 0b11 => Some(Container::Hits),
-            (2, [Name::Log, Name::Entries]) if self.objects & 0b11 == 0b11 => Some(Container::HarEntries),
-            (2, [Name::Trace | Name::Result, Name::ResourceSpans]) if self.objects & 0b11 == 0b11 => {
-                Some(Container::ResourceSpans)
-            }
-            _ => None,
         }
     }
 

@@ -18,14 +18,19 @@ pub(super) enum Kind {
     Foreign(&'static str),
 }
 
-const FOREIGN: [(&[u8], &str); 18] = [
+const FOREIGN: [(&[u8], &str); 22] = [
     (b"\xff\xfe", "UTF-16 text: iconv -f UTF-16 -t UTF-8 FILE"),
     (b"\xfe\xff", "UTF-16 text: iconv -f UTF-16 -t UTF-8 FILE"),
     (b"\xa1\xb2\xc3\xd4", PCAP),
     (b"\xd4\xc3\xb2\xa1", PCAP),
     (b"\xa1\xb2\x3c\x4d", PCAP),
     (b"\x4d\x3c\xb2\xa1", PCAP),
+    // As the kernel of old wrote it, with longer packet headers.
+    (b"\xa1\xb2\xcd\x34", PCAP),
+    (b"\x34\xcd\xb2\xa1", PCAP),
     (b"\x0a\x0d\x0d\x0a", PCAP),
+    (b"snoop\0\0\0", PCAP),
+    (b"GMBU", PCAP),
     (b"PK\x03\x04", "zip archive: unzip FILE"),
     (b"BZh", "bzip2: bunzip2 FILE"),
     (b"\xfd7zXZ\x00", "xz: xz -d FILE"),
@@ -39,12 +44,19 @@ const FOREIGN: [(&[u8], &str); 18] = [
     (b"\x89PNG", "image: no capture"),
 ];
 
-const PCAP: &str = "packet capture: tshark -r FILE -T ek, or record HTTP with a proxy that writes HAR";
+const PCAP: &str =
+    "packet capture: pcap2har -o out.har FILE (PyPI; uses tshark), or record HTTP with a proxy that writes HAR";
+
+/// An archive of Fiddler's sessions: a zip with a folder of requests and answers.
+const SAZ: &str = "Fiddler sessions: File > Export Sessions > HTTPArchive v1.2";
 
 const MITMPROXY: &str = "mitmproxy flows: mitmdump -nr FILE --set hardump=out.har";
 
 /// Tells what a stream is.
 pub(super) fn kind(head: &[u8]) -> Kind {
+    if head.starts_with(b"PK\x03\x04") && is_saz(head) {
+        return Kind::Foreign(SAZ);
+    }
     if let Some((_, advice)) = FOREIGN.iter().find(|(magic, _)| head.starts_with(magic)) {
         return Kind::Foreign(advice);
     }
@@ -92,6 +104,16 @@ fn may_be_protobuf(head: &[u8]) -> bool {
     head.first() == Some(&FIELD_1) || framed(4) || (matches!(head.first(), Some(0 | 1)) && framed(5)) || packed
 }
 
+/// Names of the files of Fiddler's archive, which stand in plain text in a zip: `raw/1_c.txt`, the folder with a slash of
+/// either sort.
+fn is_saz(head: &[u8]) -> bool {
+    let folder = memchr::memmem::find(head, b"raw/").or_else(|| memchr::memmem::find(head, b"raw\\"));
+    let Some(name) = folder.and_then(|at| head.get(at + 4..)) else { return false };
+    let digits = name.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    // The folder may have an entry of its own, before those of its files.
+    digits == 0 || [&b"_c.txt"[..], b"_s.txt", b"_m.xml"].iter().any(|end| name[digits..].starts_with(end))
+}
+
 /// A tnetstring dictionary: `2314:9:websocket;...`. A time of day such as `12:30:45` looks like its beginning.
 fn is_mitmproxy_flow(head: &[u8]) -> bool {
     let Some((outer, rest)) = number(head) else { return false };
@@ -119,7 +141,31 @@ mod tests {
             kind => panic!("{kind:?}"),
         };
         assert!(advice(b"2314:9:websocket;0:~8:response;").contains("mitmdump -nr FILE --set hardump=out.har"));
-        assert!(advice(b"\x0a\x0d\x0d\x0a\x1c\0\0\0").contains("tshark"));
+        // mitmproxy 11.0.2
+        assert!(
+            advice(b"2025:9:websocket;0:~8:response;363:6:reason;2:OK")
+                .contains("mitmdump -nr FILE --set hardump=out.har")
+        );
+        // pcap of either byte order, of nanoseconds, modified; pcapng; snoop: the first bytes of files of tshark 4.
+        for magic in [
+            &b"\xd4\xc3\xb2\xa1\x02\0"[..],
+            b"\xa1\xb2\xc3\xd4\0\x02",
+            b"\x4d\x3c\xb2\xa1\x02\0",
+            b"\xa1\xb2\x3c\x4d\0\x02",
+            b"\x34\xcd\xb2\xa1\x02\0",
+            b"\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a",
+            b"snoop\0\0\0\0\0\0\x02",
+        ] {
+            assert!(advice(magic).contains("pcap2har -o out.har FILE"));
+        }
+        assert_eq!(kind(b"snoop is a word"), Kind::Text);
+        let zip = |name: &str| [b"PK\x03\x04".as_slice(), &[0; 26], name.as_bytes(), b"\x78\x9c"].concat();
+        for name in ["raw/1_c.txt", "raw\\0001_s.txt", "raw/"] {
+            assert!(advice(&zip(name)).contains("HTTPArchive"), "{name}");
+        }
+        for name in ["capture.har", "raw/12.json", "draws/1_c.txt"] {
+            assert!(advice(&zip(name)).contains("unzip"), "{name}");
+        }
         assert!(advice(b"\xff\xfe{\0").contains("iconv"));
         for line in ["12:30:45 INFO a\n", "23:02:45,123 x\n", "23:05:ab,cd x\n"] {
             assert_eq!(kind(line.as_bytes()), Kind::Text, "{line}");

@@ -220,6 +220,70 @@ fn memory_for_a_har_of_any_size_is_that_of_an_entry() {
 }
 
 #[test]
+fn memory_for_an_answer_of_a_log_store_is_that_of_a_line_of_it() {
+    let lines = 4_000;
+    let call = |n: usize| serde_json::Value::from(format!("{} {}", call(n as u64), "x".repeat(n % 1000)));
+    let time = "2026-11-30T06:15:34Z";
+    let value = |n| format!("[\"1796019334786336001\",{}]", call(n));
+    let event = |n| format!("{{\"timestamp\":1796019334786,\"message\":{}}}", call(n));
+    let row = |n| format!("[{{\"field\":\"@message\",\"value\":{}}}]", call(n));
+    let entry =
+        |n| format!("{{\"logName\":\"projects/p/logs/x\",\"timestamp\":\"{time}\",\"textPayload\":{}}}", call(n));
+    let hit = |n| format!("{{\"_id\":\"{n}\",\"_source\":{{\"log\":{}}}}}", call(n));
+    type Case<'a> = (&'a str, &'a str, &'a dyn Fn(usize) -> String, &'a str);
+    let cases: [Case<'_>; 8] = [
+        (
+            "loki",
+            "{\"status\":\"success\",\"data\":{\"resultType\":\"streams\",\"result\":[{\"stream\":{\"pod\":\"p\"},\"values\":[",
+            &value,
+            "]}]}}",
+        ),
+        ("push", "{\"streams\":[{\"stream\":{\"pod\":\"p\"},\"values\":[", &value, "]}]}"),
+        ("events", "{\"events\":[", &event, "],\"searchedLogStreams\":[]}"),
+        ("subscription", "{\"messageType\":\"DATA_MESSAGE\",\"logGroup\":\"g\",\"logEvents\":[", &event, "]}"),
+        ("insights", "{\"results\":[", &row, "],\"status\":\"Complete\"}"),
+        ("entries", "{\"entries\":[", &entry, "]}"),
+        ("gcloud", "[", &entry, "]"),
+        ("hits", "{\"took\":5,\"hits\":{\"total\":{\"value\":1},\"hits\":[", &hit, "]}}"),
+    ];
+    for (name, head, element, tail) in cases {
+        for newline in ["", "\n"] {
+            let mut text = format!("{head}{newline}");
+            for n in 0..lines {
+                text.push_str(&element(n));
+                text.push_str(if n + 1 < lines { "," } else { tail });
+                text.push_str(newline);
+            }
+            let (sink, capacity) = read_measured(text.as_bytes(), &small());
+            assert!(capacity <= 2 * CHUNK, "{name}: {capacity}");
+            assert_eq!(sink.records.len(), lines, "{name}: {:?}", sink.rejects.first());
+            let place = |record: &Record| if let Record::Document(d) = record { d.origin.position } else { LINE(0) };
+            let places: std::collections::BTreeSet<_> = sink.records.iter().map(place).collect();
+            assert_eq!(places.len(), lines, "{name}: each line has a place of its own");
+        }
+    }
+}
+
+#[test]
+fn lists_with_the_names_of_a_log_stores_are_read_as_the_values_they_are() {
+    // A span as SDKs print it, a list of cards, and answers that hold something else.
+    for value in [
+        serde_json::json!({"jsonrpc": "2.0", "id": 1, "events": [{"name": "exception", "timestamp": "2026-11-30T06:15:34Z"}]}),
+        serde_json::json!({"events": [], "jsonrpc": "2.0", "id": 1}),
+        serde_json::json!({"results": [[1, 2], {"a": []}], "jsonrpc": "2.0", "id": 1}),
+        serde_json::json!({"data": {"result": [{"metric": {}, "values": [[1, "2"]]}]}, "jsonrpc": "2.0", "id": 1}),
+        serde_json::json!({"hits": {"hits": [{"x": {"values": [1]}}]}, "streams": [{"values": [[]]}], "jsonrpc": "2.0", "id": 1}),
+        serde_json::json!({"entries": [null, "x"], "jsonrpc": "2.0", "id": 1}),
+    ] {
+        for text in [value.to_string(), serde_json::to_string_pretty(&value).unwrap()] {
+            let sink = read(format!("{text}\n{}\n", call(2)));
+            assert_eq!(ids(&sink).iter().map(|(id, _)| *id).collect::<Vec<_>>(), [1, 2], "{text}");
+            assert_eq!(sink.rejects, vec![], "{text}");
+        }
+    }
+}
+
+#[test]
 fn an_element_beyond_the_limit_costs_itself_only() {
     let text = format!("[{},{},{}]", call(1), entry(1, &"x".repeat(300_000)), call(2));
     let sink = read_with(text.as_bytes(), &small());

@@ -13,10 +13,10 @@ use std::collections::VecDeque;
 use super::frame::Frame;
 use super::framing::{Misfit, Scanner, Step};
 use super::json;
-use super::python_log;
 use super::record::{Origin, RejectReason, Sink};
-use super::route::Router;
+use super::route::{Router, deliver};
 use super::wrapper::{self, GoesOn, Payload, Wrapped};
+use super::{access_log, text_log, trace_export};
 use open_json::{Fed, OpenJson};
 pub(super) use sse::Event;
 use sse::Sse;
@@ -82,11 +82,10 @@ impl Router<'_> {
                 if goes_on == GoesOn::No {
                     return true;
                 }
-                self.keep(Part { text, origin, frame, given_up: true });
+                self.keep(Part { text, origin, frame, is_sure: true, given_up: true });
                 return true;
             }
-            // Only a whole line begins as one.
-            Some(part) if goes_on != GoesOn::Yes && begins_anew(&part.text, &text) => {
+            Some(part) if !part.is_sure && begins_anew(&part.text, &text) => {
                 self.payload(&part.text, &part.origin, &part.frame);
                 first_piece(&text, goes_on)
             }
@@ -100,14 +99,14 @@ impl Router<'_> {
         if text.len() > self.streams.most_bytes() {
             self.reject(&origin, RejectReason::TooLarge, "line in pieces, longer than the record limit");
             if goes_on != GoesOn::No {
-                self.keep(Part { text: String::new(), origin, frame, given_up: true });
+                self.keep(Part { text: String::new(), origin, frame, is_sure: true, given_up: true });
             }
             return true;
         }
         if goes_on == GoesOn::No {
             return self.payload(&text, &origin, &frame);
         }
-        self.keep(Part { text, origin, frame, given_up: false });
+        self.keep(Part { text, origin, frame, is_sure: goes_on == GoesOn::Yes, given_up: false });
         true
     }
 
@@ -171,16 +170,15 @@ impl Router<'_> {
 
     fn one_line(&mut self, text: &str, origin: &Origin, frame: &Frame<'_>, again: &mut Again) -> bool {
         self.passed = self.passed.saturating_add(text.len() as u64 + 1);
-        let text = text.trim_end();
-        if text.trim_start().is_empty() {
+        let trimmed = text.trim();
+        if trimmed.is_empty() {
             self.end_event(frame.stream);
             return true;
         }
         if let Some(open) = self.streams.take_json(frame.stream) {
-            self.go_on(open, text, origin, frame, again);
+            self.go_on(open, text.trim_end(), origin, frame, again);
             return true;
         }
-        let trimmed = text.trim_start();
         if json::begins(trimmed.as_bytes()) != Some(false) {
             self.end_event(frame.stream);
             self.values(trimmed, origin, frame, again);
@@ -193,7 +191,7 @@ impl Router<'_> {
     fn line_alone(&mut self, text: &str, origin: &Origin, frame: &Frame<'_>) {
         let trimmed = text.trim();
         if json::begins(trimmed.as_bytes()) == Some(false) {
-            self.text(text.trim_end(), origin, frame);
+            self.text(text, origin, frame);
         } else if !trimmed.is_empty() {
             match json::parse(trimmed.as_bytes(), self.limits.max_depth) {
                 Ok(parsed) => self.parsed(parsed, origin, frame),
@@ -209,6 +207,7 @@ impl Router<'_> {
             self.unwrap(wrapped, origin, frame);
             return true;
         }
+        let text = text.trim_end();
         if self.streams.is_open(frame.stream) || Sse::begins(text) {
             let most = self.streams.most_bytes();
             if self.streams.with(frame.stream, |open| open.sse.takes(text, origin, frame, most)) {
@@ -218,7 +217,11 @@ impl Router<'_> {
             }
             self.end_event(frame.stream);
         }
-        if python_log::decode(text, frame.at, origin, &mut self.delivery.within(frame)) {
+        if text_log::decode(text, frame.at, origin, &mut self.delivery.within(frame)) {
+            return true;
+        }
+        if let Some((record, format)) = access_log::of_text(text, origin, frame) {
+            deliver(record, format, &mut self.delivery.within(frame));
             return true;
         }
         if let Some((format, wrapped)) = wrapper::line(text).filter(|_| frame.depth < super::frame::MOST_NESTED) {
@@ -229,8 +232,16 @@ impl Router<'_> {
             }
             return is_claimed;
         }
+        self.advise(text, origin);
         self.delivery.unread(RejectReason::UnknownText, origin);
         false
+    }
+
+    /// Says once what to do about a format of text that is not read.
+    fn advise(&mut self, text: &str, origin: &Origin) {
+        let Some(advice) = trace_export::advice(text).filter(|advice| self.advised != Some(*advice)) else { return };
+        self.advised = Some(advice);
+        self.reject(origin, RejectReason::NeedsConversion, advice);
     }
 
     /// One or more JSON values on one line, of which the last may go on over the next.
@@ -239,7 +250,7 @@ impl Router<'_> {
             return self.parsed(parsed, origin, frame);
         }
         let mut rest = line;
-        while json::begins(rest.as_bytes()) != Some(false) {
+        while !rest.is_empty() && json::begins(rest.as_bytes()) != Some(false) {
             let Some(end) = end_of_value(rest, self.limits.max_depth) else {
                 return self.go_on(OpenJson::new(self.limits), rest, origin, frame, again);
             };
@@ -292,15 +303,15 @@ impl Router<'_> {
 
     /// The value does not go on: its first line is lost.
     fn broken(&mut self, open: &OpenJson, misfit: Misfit) {
-        let Some(line) = open.first() else { return };
-        let (origin, is_bracket) = (&line.origin, is_bracket(open.text()));
+        let Some((origin, frame)) = open.first().map(|line| (line.origin.clone(), line.frame.clone())) else { return };
+        let first = open.text().lines().next().unwrap_or_default().trim();
         match misfit {
             // A bracket alone is as good as no JSON: programs print objects of their own.
-            _ if is_bracket => self.delivery.unread(RejectReason::UnknownText, origin),
-            Misfit::LineCut => self.reject(origin, RejectReason::Truncated, "line ends inside a JSON value"),
-            Misfit::Unexpected if open.is_one_line() => self.reject(origin, RejectReason::BadJson, "not JSON"),
+            _ if matches!(first, "{" | "[") => drop(self.text(first, &origin, &frame)),
+            Misfit::LineCut => self.reject(&origin, RejectReason::Truncated, "line ends inside a JSON value"),
+            Misfit::Unexpected if open.is_one_line() => self.reject(&origin, RejectReason::BadJson, "not JSON"),
             Misfit::Unexpected => {
-                self.reject(origin, RejectReason::Truncated, "JSON value is not continued on the next line");
+                self.reject(&origin, RejectReason::Truncated, "JSON value is not continued on the next line");
             }
         }
     }
@@ -315,11 +326,6 @@ impl Router<'_> {
 /// Values between commas on lines of their own.
 fn without_comma(line: &str) -> &str {
     line.strip_suffix(',').unwrap_or(line)
-}
-
-/// Whether the first line is nothing but a bracket.
-fn is_bracket(text: &str) -> bool {
-    text.lines().next().is_some_and(|line| matches!(line.trim(), "{" | "["))
 }
 
 /// Where the value at the beginning of a line ends; none if it does not.
@@ -349,5 +355,8 @@ fn is_open_bracket(text: &str) -> bool {
 fn begins_anew(part: &str, text: &str) -> bool {
     let is_value = json::begins(text.trim_start().as_bytes()) == Some(true);
     let ends = part.trim_end().ends_with(['}', ']']) && !is_open_bracket(part);
-    (is_value && ends) || python_log::is_one(text)
+    (is_value && ends) || text_log::is_one(text) || access_log::is_one(text)
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,6 +22,8 @@ pub(super) struct Part {
     pub(super) origin: Origin,
     /// What stood around the first.
     pub(super) frame: Frame<'static>,
+    /// It was said to go on, or only looks so.
+    pub(super) is_sure: bool,
     /// Grown beyond the limit: the rest is passed over.
     pub(super) given_up: bool,
 }

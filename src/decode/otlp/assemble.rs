@@ -15,9 +15,9 @@ use crate::decode::record::{Attributes, LogRecord, Origin, Record, RejectReason,
 use crate::instant::Instant;
 
 /// Bytes of a trace id.
-pub(super) const TRACE_ID: usize = 16;
+pub(in crate::decode) const TRACE_ID: usize = 16;
 /// Bytes of a span id.
-pub(super) const SPAN_ID: usize = 8;
+pub(in crate::decode) const SPAN_ID: usize = 8;
 
 /// Standard base64; emitters with and without padding exist.
 pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
@@ -27,7 +27,7 @@ pub(super) const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// A trace or span id as found.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Id {
+pub(in crate::decode) enum Id {
     /// Missing, empty or all zero: OTLP's ways of saying none.
     Absent,
     /// Lower-case hex digits of the right number.
@@ -71,7 +71,7 @@ impl Id {
 }
 
 /// Nanoseconds of the wire to an instant; zero means not given.
-pub(super) fn instant(nanos: u64) -> Option<Instant> {
+pub(in crate::decode) fn instant(nanos: u64) -> Option<Instant> {
     i64::try_from(nanos).ok().filter(|nanos| *nanos != 0).and_then(Instant::from_nanos)
 }
 
@@ -96,32 +96,32 @@ pub(super) fn object(pairs: Vec<(String, Value)>) -> Value {
 
 /// What the records of one scope share.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Shared {
+pub(in crate::decode) struct Shared {
     /// Resource attributes.
-    pub(super) resource: Arc<Attributes>,
+    pub(in crate::decode) resource: Arc<Attributes>,
     /// Scope name.
-    pub(super) scope: String,
+    pub(in crate::decode) scope: String,
 }
 
 /// A span, decoded but unchecked.
 #[derive(Debug)]
-pub(super) struct SpanParts {
-    pub(super) trace_id: Id,
-    pub(super) span_id: Id,
-    pub(super) parent_span_id: Id,
-    pub(super) name: String,
-    pub(super) kind: i64,
-    pub(super) started_at: Option<Instant>,
-    pub(super) ended_at: Option<Instant>,
-    pub(super) status_code: i64,
-    pub(super) status_message: String,
-    pub(super) attributes: Attributes,
-    pub(super) events: Vec<SpanEvent>,
+pub(in crate::decode) struct SpanParts {
+    pub(in crate::decode) trace_id: Id,
+    pub(in crate::decode) span_id: Id,
+    pub(in crate::decode) parent_span_id: Id,
+    pub(in crate::decode) name: String,
+    pub(in crate::decode) kind: i64,
+    pub(in crate::decode) started_at: Option<Instant>,
+    pub(in crate::decode) ended_at: Option<Instant>,
+    pub(in crate::decode) status_code: i64,
+    pub(in crate::decode) status_message: String,
+    pub(in crate::decode) attributes: Attributes,
+    pub(in crate::decode) events: Vec<SpanEvent>,
 }
 
 impl SpanParts {
     /// Delivers the span. Without a trace and span id it is no span; a bad parent id only makes it a root.
-    pub(super) fn deliver(self, shared: &Shared, origin: &Origin, sink: &mut dyn Sink) {
+    pub(in crate::decode) fn deliver(self, shared: &Shared, origin: &Origin, sink: &mut dyn Sink) {
         let (trace_id, span_id) = match (self.trace_id, self.span_id) {
             (Id::Known(trace_id), Id::Known(span_id)) => (trace_id, span_id),
             (Id::Bad, _) => return reject(sink, origin, RejectReason::BadField, "trace id of a span"),

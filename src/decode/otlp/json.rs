@@ -33,7 +33,8 @@ pub(super) const LOG_RECORDS: [&str; 3] = ["logRecords", "log_records", "logs"];
 /// Names of the scope.
 const SCOPE: [&str; 3] = ["scope", "instrumentationLibrary", "instrumentation_library"];
 
-/// The format's name if the value is an OTLP request, or an answer of Tempo's or Jaeger's API that holds one.
+/// The format's name if the value is an OTLP request, an answer of Tempo's or Jaeger's API that holds one, or one resource
+/// with its spans or records, as Java's `OtlpJsonLoggingSpanExporter` prints them.
 pub fn is_otlp(value: &Value) -> Option<&'static str> {
     let has_list =
         |value: &Value, names: &[&str]| names.iter().any(|name| value.get(name).is_some_and(Value::is_array));
@@ -46,10 +47,14 @@ pub fn is_otlp(value: &Value) -> Option<&'static str> {
     if has_list(value, &RESOURCE_METRICS) {
         return Some("otlp-json-metrics");
     }
-    if value.get("trace").is_some_and(|trace| has_list(trace, &RESOURCE_SPANS)) || is_tempo_batches(value) {
+    let in_trace = |trace: &Value| has_list(trace, &RESOURCE_SPANS) || is_tempo_batches(trace);
+    if value.get("trace").is_some_and(in_trace) || is_tempo_batches(value) {
         return Some("tempo-json");
     }
-    value.get("result").is_some_and(|result| has_list(result, &RESOURCE_SPANS)).then_some("otlp-json-traces")
+    if value.get("result").is_some_and(|result| has_list(result, &RESOURCE_SPANS)) || has_list(value, &SCOPE_SPANS) {
+        return Some("otlp-json-traces");
+    }
+    has_list(value, &SCOPE_LOGS).then_some("otlp-json-logs")
 }
 
 /// True for Tempo's first API: `batches` is too common a word to be enough.
@@ -64,10 +69,17 @@ pub fn decode(value: Value, origin: &Origin, sink: &mut dyn Sink) {
         reject(sink, origin, RejectReason::TooDeep, "OTLP request");
         return dismantle(value);
     }
+    let has = |names: &[&str]| names.iter().any(|name| value.get(name).is_some_and(Value::is_array));
+    match (has(&SCOPE_SPANS), has(&SCOPE_LOGS)) {
+        (true, _) => return resources(vec![value], Signal::Spans, origin, sink),
+        (_, true) => return resources(vec![value], Signal::Logs, origin, sink),
+        _ => {}
+    }
     let Some(mut request) = Members::of(value) else { return };
     for wrapper in ["trace", "result"] {
         if let Some(mut inner) = request.take(&[wrapper]).and_then(Members::of) {
             resources(inner.list(&RESOURCE_SPANS), Signal::Spans, origin, sink);
+            resources(inner.list(&["batches"]), Signal::Spans, origin, sink);
         }
     }
     resources(request.list(&RESOURCE_SPANS), Signal::Spans, origin, sink);

@@ -11,11 +11,11 @@ use crate::instant::Instant;
 use base64::Engine;
 
 /// A JSON object of which members are taken by any of their names.
-pub(super) struct Members(Map<String, Value>);
+pub(in crate::decode) struct Members(Map<String, Value>);
 
 impl Members {
     /// The members of a value, if it is an object.
-    pub(super) fn of(value: Value) -> Option<Self> {
+    pub(in crate::decode) fn of(value: Value) -> Option<Self> {
         match value {
             Value::Object(map) => Some(Self(map)),
             _ => None,
@@ -24,17 +24,17 @@ impl Members {
 
     /// Takes a member by the first of its names that is present and not null: camel case by the specification, then
     /// snake case, then older names.
-    pub(super) fn take(&mut self, names: &[&str]) -> Option<Value> {
+    pub(in crate::decode) fn take(&mut self, names: &[&str]) -> Option<Value> {
         names.iter().find_map(|name| self.0.remove(*name).filter(|value| !value.is_null()))
     }
 
     /// Takes an object member; empty when missing.
-    pub(super) fn object(&mut self, names: &[&str]) -> Self {
+    pub(in crate::decode) fn object(&mut self, names: &[&str]) -> Self {
         self.take(names).and_then(Self::of).unwrap_or(Self(Map::new()))
     }
 
     /// Takes a list member; empty when missing.
-    pub(super) fn list(&mut self, names: &[&str]) -> Vec<Value> {
+    pub(in crate::decode) fn list(&mut self, names: &[&str]) -> Vec<Value> {
         match self.take(names) {
             Some(Value::Array(list)) => list,
             _ => Vec::new(),
@@ -42,7 +42,7 @@ impl Members {
     }
 
     /// Takes a text member; empty when missing.
-    pub(super) fn text(&mut self, names: &[&str]) -> String {
+    pub(in crate::decode) fn text(&mut self, names: &[&str]) -> String {
         match self.take(names) {
             Some(Value::String(text)) => text,
             _ => String::new(),

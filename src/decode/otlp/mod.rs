@@ -7,8 +7,8 @@
 pub mod json;
 pub mod proto;
 
-mod assemble;
-mod lenient;
+pub(in crate::decode) mod assemble;
+pub(in crate::decode) mod lenient;
 mod survey;
 mod wire;
 

@@ -1,7 +1,7 @@
 //! Filebeat's events, and what Elasticsearch gives back of them.
 //!
 //! In: an object with `@timestamp` and `message` beside what Filebeat adds (`agent`, `input`, `log.file`, `kubernetes`,
-//! `container`; ECS), or hits with the object under `_source` (Elasticsearch, search API). Out: the line.
+//! `container`; ECS), with the line's members under `json` where it parsed them itself, or hits with the object under `_source` (Elasticsearch, search API). Out: the line.
 
 use serde_json::{Map, Value};
 
@@ -13,7 +13,7 @@ pub(super) fn is(map: &Map<String, Value>) -> bool {
     let has = |key: &str| map.get(key).is_some_and(Value::is_object);
     let is_read = || map.get("log").is_some_and(|log| log.get("offset").is_some() || log.get("file").is_some());
     map.contains_key("@timestamp")
-        && map.contains_key("message")
+        && (map.contains_key("message") || has("json"))
         && (has("agent") || has("input") || is_read() || has("kubernetes") || has("container"))
 }
 

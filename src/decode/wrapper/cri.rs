@@ -17,6 +17,7 @@ pub(in crate::decode) fn read(line: &str) -> Option<Wrapped> {
     if !matches!(stream, "stdout" | "stderr") {
         return None;
     }
+    let rest = rest.strip_suffix('\r').unwrap_or(rest);
     // The end of an empty line may have lost its blank.
     let (tags, text) = rest.split_once(' ').unwrap_or((rest, ""));
     let goes_on = match tags.split(':').next()? {

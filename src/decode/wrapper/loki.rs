@@ -80,7 +80,9 @@ pub(super) fn open_value(value: Value, stream: &Value) -> Option<Wrapped> {
 /// Whether an object is a line with its labels.
 pub(super) fn is_line(map: &Map<String, Value>) -> bool {
     let has_labels = ["labels", "fields"].iter().any(|name| map.get(*name).is_some_and(Value::is_object));
-    has_labels && map.get("line").is_some_and(Value::is_string) && map.contains_key("timestamp")
+    // `--no-labels`.
+    let is_bare = || map.len() == 2;
+    map.get("line").is_some_and(Value::is_string) && map.contains_key("timestamp") && (has_labels || is_bare())
 }
 
 /// Opens it.

@@ -135,3 +135,6 @@ fn take_text(map: &mut Map<String, Value>, name: &str) -> Option<String> {
 fn list<'m>(map: &'m Map<String, Value>, name: &str) -> Option<&'m Vec<Value>> {
     map.get(name).and_then(Value::as_array)
 }
+
+#[cfg(test)]
+mod tests;

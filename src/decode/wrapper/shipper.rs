@@ -10,60 +10,69 @@ use super::{GoesOn, Payload, Wrapped, take_text, text};
 use crate::decode::exchange::instant;
 use crate::decode::frame::Said;
 use crate::decode::headers::hex_id;
-use crate::decode::{json, python_log, wrapper};
+use crate::decode::{access_log, json, text_log, wrapper};
 
 /// Keys under which the line stands.
 const LINE: [&str; 3] = ["log", "message", "MESSAGE"];
 
+/// Keys under which the members of a line stand that was taken apart, with the line gone.
+const APART: [&str; 4] = ["log_processed", "log_parsed", "structured", "json"];
+
 /// Keys of the time, the line's own first.
 const TIME: [&str; 5] = ["time", "@timestamp", "timestamp", "date", "fluentbit_timestamp"];
 
-/// Keys that shippers add, besides those that begin with an underscore.
-const OWN: [&str; 43] = [
+/// Keys that shippers add and no program has, besides those that begin with an underscore.
+const OWN: [&str; 21] = [
     "@metadata",
     "@version",
-    "agent",
-    "aws",
-    "az",
-    "cloud",
-    "container",
     "container_created_at",
     "container_hash",
     "container_id",
     "container_image",
     "container_name",
     "docker",
-    "ec2_instance_id",
     "ecs",
     "ecs_cluster",
     "ecs_task_arn",
     "ecs_task_definition",
-    "file",
-    "filename",
-    "flags",
     "fluentbit_timestamp",
-    "host",
-    "hostname",
-    "image",
-    "input",
     "kubernetes",
-    "label",
     "logtag",
-    "nomad",
-    "offset",
-    "orchestrator",
     "partial_id",
     "partial_last",
     "partial_message",
     "partial_ordinal",
+    "source_type",
+    "timestamp_end",
+];
+
+/// Keys that shippers add, and programs have as well.
+const SHARED: [&str; 21] = [
+    "aws",
+    "az",
+    "cloud",
+    "container",
+    "ec2_instance_id",
+    "file",
+    "filename",
+    "flags",
+    "host",
+    "hostname",
+    "image",
+    "input",
+    "label",
+    "nomad",
+    "offset",
+    "orchestrator",
     "path",
     "source",
-    "source_type",
     "stream",
     "tag",
     "tags",
-    "timestamp_end",
 ];
+
+/// Objects that Elastic's agents add (ECS), and that say nothing of the line.
+const AROUND: [&str; 5] = ["data_stream", "elastic_agent", "event", "fields", "process"];
 
 /// Opens a record.
 pub(super) fn open(mut map: Map<String, Value>) -> Vec<Wrapped> {
@@ -72,7 +81,13 @@ pub(super) fn open(mut map: Map<String, Value>) -> Vec<Wrapped> {
     let is_part = text(&map, "logtag") == "P"
         || map.get("_p").and_then(Value::as_str) == Some("P")
         || (is_true(map.get("partial_message")) && !is_true(map.get("partial_last")));
-    map.retain(|key, _| !OWN.contains(&key.as_str()) && !key.starts_with('_') && !key.starts_with("kubernetes."));
+    let is_vectors = map.contains_key("source_type");
+    map.retain(|key, value| {
+        let is_own = OWN.contains(&key.as_str()) || key.starts_with('_') || key.starts_with("kubernetes.");
+        // The host on which the shipper runs is none that the line speaks of.
+        let is_host = key == "host" && (is_vectors || value.is_object());
+        !(is_own || is_host || is_place(key, value))
+    });
     without_place(&mut map);
     let payload = match payload_of(map) {
         Payload::Text(text, _) if is_part => Payload::Text(text, GoesOn::Yes),
@@ -85,12 +100,15 @@ pub(super) fn open(mut map: Map<String, Value>) -> Vec<Wrapped> {
 pub(super) fn payload_of(mut map: Map<String, Value>) -> Payload {
     let find = |is: fn(&Value) -> bool| LINE.into_iter().find(|key| map.get(*key).is_some_and(is));
     let Some(key) = find(Value::is_string).or_else(|| find(is_logged)) else {
-        return Payload::Value(Value::Object(map));
+        let apart = APART.iter().find(|key| map.get(**key).is_some_and(Value::is_object));
+        return Payload::Value(apart.and_then(|key| map.remove(*key)).unwrap_or(Value::Object(map)));
     };
     if map[key].is_object() {
         return Payload::Value(map.remove(key).unwrap_or_default());
     }
-    let is_alone = map.keys().all(|other| other == key || TIME.contains(&other.as_str()));
+    let is_shippers = |other: &str| other == key || TIME.contains(&other) || SHARED.contains(&other);
+    let is_around = |other: &str, value: &Value| value.is_object() && AROUND.contains(&other);
+    let is_alone = map.iter().all(|(other, value)| is_shippers(other) || is_around(other, value));
     let line = take_text(&mut map, key).unwrap_or_default();
     if is_alone || is_whole(&line) {
         return Payload::Text(line, GoesOn::No);
@@ -111,7 +129,17 @@ fn is_whole(line: &str) -> bool {
     json::begins(line.as_bytes()) != Some(false) && !line.is_empty()
         || line.starts_with("data:")
         || wrapper::cri(line).is_some()
-        || python_log::is_one(line)
+        || text_log::is_one(line)
+        || access_log::is_one(line)
+}
+
+/// Whether a member says where a line was read: `stream` of a container, `agent` and `input` of Filebeat.
+fn is_place(key: &str, value: &Value) -> bool {
+    match key {
+        "stream" => value == "stdout" || value == "stderr",
+        "agent" | "input" => value.is_object(),
+        _ => false,
+    }
 }
 
 fn is_true(value: Option<&Value>) -> bool {

@@ -31,6 +31,7 @@ pub(super) fn read(text: &str) -> Result<Aliases, AliasError> {
             "spans" => reader.spans(value, &mut aliases)?,
             "webhooks" => reader.webhooks(value, &mut aliases)?,
             "reasons" => aliases.reasons = reader.pairs("reasons", value)?,
+            "events" => aliases.events = reader.events(value)?,
             "paths" => aliases.paths = reader.each("paths", value, |table| reader.path(table))?,
             "texts" => aliases.texts = reader.each("texts", value, |table| reader.text_rule(table))?,
             "sentences" => aliases.sentences = reader.each("sentences", value, |table| reader.sentence(table))?,
@@ -39,6 +40,9 @@ pub(super) fn read(text: &str) -> Result<Aliases, AliasError> {
     }
     Ok(aliases)
 }
+
+/// What events give, besides states that their type names.
+const EVENTS: [&str; 8] = ["card", "card-failed", "failed", "call", "push-config", "push-sent", "state", "artifact"];
 
 struct Reader<'s> {
     text: &'s str,
@@ -177,6 +181,15 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+
+    fn events(&self, value: Field<'_, '_>) -> Result<Vec<(String, String)>, AliasError> {
+        let events = self.pairs("events", value)?;
+        let known = |gives: &str| EVENTS.contains(&gives) || gives.starts_with("task-");
+        match events.iter().find(|(_, gives)| !known(gives)) {
+            Some((kind, _)) => Err(self.wrong(&format!("events.{kind}"), value.span().start, "no such kind of event")),
+            None => Ok(events),
+        }
     }
 
     fn path(&self, table: &Table<'_>) -> Result<PathRule, AliasError> {

@@ -129,3 +129,118 @@ fn error_texts_give_ids_and_codes() {
     assert_eq!(told("[-32603] push notification got non-retryable HTTP 401 Unauthorized").status, Some(401));
     assert_eq!(told("status = StatusCode.NOT_FOUND\n\tdetails = \"Task x not found\"").grpc, "NOT_FOUND");
 }
+
+#[test]
+fn each_sdks_sentences_are_known_by_their_logger_and_words() {
+    let aliases = Aliases::embedded();
+    for (logger, text, gives, groups) in [
+        (
+            "a2a.server.tasks.base_push_notification_sender",
+            "Push-notification sent for task_id=t to URL: http://w/",
+            Gives::PushSent,
+            vec![("task_id", "t"), ("url", "http://w/")],
+        ),
+        (
+            "a2a.server.agent_execution.active_task",
+            "Consumer[t]: Push notification sender raised; ignoring the failure.",
+            Gives::PushFailed,
+            vec![("task_id", "t")],
+        ),
+        (
+            "a2a.server.request_handlers.default_request_handler",
+            "Push notification sender raised for task_id=t; ignoring the failure.",
+            Gives::PushFailed,
+            vec![("task_id", "t")],
+        ),
+        (
+            "google_adk.google.adk.a2a.agent._remote_a2a_agent",
+            "Failed to resolve remote A2A agent hotel: Failed to resolve AgentCard from URL http://h:8001/.well-known/agent-card.json: HTTP Error 503: busy",
+            Gives::CardFailed,
+            vec![("url", "http://h:8001/.well-known/agent-card.json"), ("error", "HTTP Error 503: busy")],
+        ),
+        (
+            "",
+            "Failed to resolve AgentCard from URL http://h/card: no",
+            Gives::CardFailed,
+            vec![("url", "http://h/card")],
+        ),
+        (
+            "a2a_server::push::sender",
+            "push endpoint returned status: 401 Unauthorized",
+            Gives::PushFailed,
+            vec![("status", "401")],
+        ),
+        ("a2a_server::middleware", "A2A server error", Gives::Call, vec![]),
+        (
+            "",
+            "Pre-stream error for request 37: TaskNotFoundError: Task not found: x",
+            Gives::RequestError,
+            vec![("rpc_id", "37"), ("exception", "TaskNotFoundError"), ("error", "Task not found: x")],
+        ),
+        (
+            "",
+            "Error during SSE streaming (request r-1): Error: reset",
+            Gives::RequestError,
+            vec![("rpc_id", "r-1"), ("exception", "Error"), ("error", "reset")],
+        ),
+        (
+            "",
+            "Error in agent event stream for message/stream (request 4): A2AError: no",
+            Gives::RequestError,
+            vec![("rpc_id", "4"), ("exception", "A2AError"), ("error", "no")],
+        ),
+        (
+            "",
+            "Unhandled error in JSON-RPC POST handler: VersionNotSupportedError: The requested A2A protocol version '9.9' is not supported. Supported versions: 1.0",
+            Gives::VersionMismatch,
+            vec![("version", "9.9")],
+        ),
+        ("", "push sending failed", Gives::PushFailed, vec![]),
+        ("", "task moved to failed state due to a processor error", Gives::TaskFailed, vec![]),
+        ("", "a2a call failed", Gives::Call, vec![]),
+        (
+            "o.a.s.s.tasks.BasePushNotificationSender",
+            "Some push notifications failed to send for taskId t: java.util.concurrent.TimeoutException",
+            Gives::PushFailed,
+            vec![("task_id", "t"), ("error", "java.util.concurrent.TimeoutException")],
+        ),
+        ("A2A.A2AServer", "Background event processing failed for task t", Gives::TaskFailed, vec![("task_id", "t")]),
+    ] {
+        let said = aliases.sentence(logger, text).unwrap_or_else(|| panic!("{text}"));
+        assert_eq!(said.gives, gives, "{text}");
+        let found: Vec<_> = said.groups.iter().map(|(name, text)| (name.as_str(), *text)).collect();
+        assert_eq!(found, groups, "{text}");
+    }
+}
+
+#[test]
+fn sentences_that_merely_resemble_are_none() {
+    let aliases = Aliases::embedded();
+    for (logger, text) in [
+        ("shop.push", "Push notification sender raised for task_id=t; ignoring the failure."),
+        ("shop::push", "push endpoint returned status: 401 Unauthorized"),
+        ("a2a_server::push", "push endpoint returned status: OK"),
+        ("a2a_client::middleware", "A2A server error"),
+        ("a2a_client::middleware", "A2A client error"),
+        ("", "A2A server error"),
+        ("", "a2a call started"),
+        ("", "a2a call failed badly"),
+        ("", "the push sending failed"),
+        ("", "push sending failed: 401"),
+        ("", "task moved to failed state due to an operator"),
+        ("", "Pre-stream error for request 37"),
+        ("", "Error during SSE streaming (request 37)"),
+        ("", "Unhandled error in JSON-RPC POST handler: SyntaxError: version '9.9' is not supported"),
+        ("", "Some push notifications failed to send"),
+        ("", "Some push notifications failed to send for taskId: "),
+        ("", "Background event processing failed for 3 tasks"),
+        ("", "No background event processing failed for task t"),
+        ("google_adk.x", "Failed to resolve remote A2A agent hotel: no such file card.json"),
+        (
+            "A2A.AspNetCore.HttpPushNotificationSender",
+            "Push failed: task hash AB, config hash CD, attempt 3, status 401",
+        ),
+    ] {
+        assert!(aliases.sentence(logger, text).is_none(), "{logger}: {text}");
+    }
+}

@@ -5,6 +5,7 @@
 use super::Seen;
 use super::answer::Answer;
 use super::call::{Call, Told};
+use crate::decode::record::Body;
 use crate::normalize::patterns::Patterns;
 use crate::normalize::protocol::error::WireError;
 use crate::normalize::protocol::operation::{Dialect, Operation};
@@ -103,6 +104,8 @@ fn outcome<'a>(seen: &Seen<'_>, call: &Call<'_>, told: &'a Told, answer: &Answer
         return match answer {
             Answer::None if silent => "transport",
             Answer::None => "",
+            // JSON-RPC refuses with HTTP 200 as well: what was not recorded may have been anything.
+            Answer::Unread if call.binding == "jsonrpc" && seen.exchange.response_body == Body::Absent => "",
             _ => "ok",
         };
     };

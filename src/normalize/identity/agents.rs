@@ -6,12 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::directory::{Aliases, Directory, Name, Reference};
-use crate::tables::{Common, Facts};
+use super::routes::{self, MOST_OF_A_CALL};
+use crate::tables::{Common, ExchangeRow, Facts};
 
 pub(super) fn resolve(facts: &mut Facts, aliases: &Aliases) {
     let mut directory = Directory::default();
     facts.cards.iter().for_each(|row| directory.look(row, true));
     facts.card_endpoints.iter().for_each(|row| directory.endpoint(row, true));
+    add_routes(&facts.exchanges, &mut directory);
     directory.settle(aliases);
     let mut read = Read { directory: &directory, aliases, references: HashMap::new() };
     for common in facts.commons_mut() {
@@ -29,6 +31,22 @@ pub(super) fn resolve(facts: &mut Facts, aliases: &Aliases) {
             found.unwrap_or_else(|| read.by_name(&common.agent_ref).as_deref().unwrap_or_default().to_owned());
     }
     give_by_task(facts);
+}
+
+fn add_routes(exchanges: &[ExchangeRow], directory: &mut Directory) {
+    let mut calls: HashMap<String, Vec<&ExchangeRow>> = HashMap::new();
+    for row in exchanges {
+        directory.route(routes::told(row), true);
+        let key = call_key(&row.common);
+        if !key.is_empty() {
+            calls.entry(key).or_default().push(row);
+        }
+    }
+    for rows in calls.values().filter(|rows| rows.len() <= MOST_OF_A_CALL) {
+        for (at, one) in rows.iter().enumerate() {
+            rows.iter().skip(at + 1).for_each(|other| directory.route(routes::shared(one, other), true));
+        }
+    }
 }
 
 /// References read once each.

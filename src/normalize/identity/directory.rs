@@ -115,6 +115,13 @@ impl Directory {
         }
     }
 
+    /// Takes a call that went to one place and was answered at another, or forgets one.
+    pub(super) fn route(&mut self, route: Option<(Site, Site)>, came: bool) {
+        if let Some((called, behind)) = route {
+            self.ties.route(&called, &behind, came);
+        }
+    }
+
     /// Groups anew what the cards that came or went concern.
     pub(super) fn settle(&mut self, aliases: &Aliases) -> Regrouped {
         let authorities = self.ties.concerned();

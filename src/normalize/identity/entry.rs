@@ -92,6 +92,13 @@ impl Entry {
         }
     }
 
+    /// The row as its record gave it.
+    pub(super) fn given(&self) -> Fact {
+        let mut fact = self.fact.clone();
+        fact.common_mut().call_id.clone_from(&self.given_call);
+        fact
+    }
+
     /// The call by the record alone; `''` if it does not say.
     pub(super) fn seen_call(&self) -> String {
         seen_call(&self.fact, &self.given_call)

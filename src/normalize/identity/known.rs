@@ -7,6 +7,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::IdentitySettings;
+use super::entry::Entry;
 use super::looks;
 use super::relation::{Key, Slot};
 use super::retention::MOST_EVICTED;
@@ -77,6 +78,20 @@ impl Known {
             }
         }
         self.add(facts)
+    }
+
+    /// Puts other settings in the place of these, and tells all facts with who is who by them.
+    pub fn rename(&mut self, settings: IdentitySettings) -> Facts {
+        let facts: Vec<Fact> = self.web.iter().map(Entry::given).collect();
+        let evicted = std::mem::replace(&mut self.evicted, Remembered::new(MOST_EVICTED));
+        *self = Self { evicted, ..Self::new(settings) };
+        facts.into_iter().for_each(|fact| self.take(fact));
+        self.changed()
+    }
+
+    /// Who is who by the user.
+    pub fn settings(&self) -> &IdentitySettings {
+        &self.settings
     }
 
     /// Forgets facts by `fact_id`, and tells what changed. What is not known is passed over.
@@ -204,6 +219,25 @@ mod tests {
         let told = add(&mut known, [call(3, "planner", "t1", "3")]);
         assert_eq!(told, [(1, "planner".to_owned()), (3, "planner".to_owned())]);
         assert_eq!(known.len(), 3);
+    }
+
+    #[test]
+    fn after_other_settings_all_is_as_if_they_had_been_there_from_the_start() {
+        let settings = |name: &str| IdentitySettings {
+            clients: [("10.0.0.7".to_owned(), name.to_owned())].into(),
+            ..IdentitySettings::default()
+        };
+        let calls = || [call(1, "10.0.0.7", "t1", "1"), call(2, "10.0.0.8", "t2", "2")];
+        let (mut renamed, mut fresh) = (Known::new(settings("before")), Known::new(settings("after")));
+        add(&mut renamed, calls());
+        add(&mut fresh, calls());
+        assert_eq!(renamed.rename(settings("after")).exchanges, fresh.facts().exchanges);
+        assert_eq!(renamed.facts().exchanges, fresh.facts().exchanges);
+        assert_eq!(
+            (fresh.facts().exchanges[0].common.client.as_str(), renamed.settings()),
+            ("after", &settings("after"))
+        );
+        assert_eq!(add(&mut renamed, calls()), []);
     }
 
     #[test]

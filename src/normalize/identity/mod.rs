@@ -14,6 +14,7 @@ mod places;
 mod references;
 mod relation;
 mod retention;
+mod routes;
 mod site;
 mod ties;
 mod units;
@@ -27,7 +28,7 @@ pub use retention::Evicted;
 use crate::tables::Facts;
 
 /// What a user knows better than the traffic shows.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IdentitySettings {
     /// `host[:port][/base]`, card name or service name -> name of the agent.
     pub agents: BTreeMap<String, String>,

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::directory::{Aliases, Name};
+use super::routes::{self, Front, Grouped, Routes};
 use super::site::Site;
 use super::ties::Ties;
 
@@ -30,7 +31,7 @@ impl Places {
         for authority in authorities {
             for site in ties.fetched_at(authority) {
                 groups.group(site);
-                fetched.insert(site);
+                fetched.insert(site.clone());
             }
         }
         for authority in authorities {
@@ -41,7 +42,8 @@ impl Places {
                 self.0.remove(&site);
             }
         }
-        self.0.append(&mut groups.places(&fetched, aliases));
+        let behind = groups.join_routes(ties.routes(), authorities);
+        self.0.append(&mut groups.places(&fetched, &behind, aliases));
     }
 
     /// The longest known place that holds this one, else any of the only group of its authority.
@@ -65,17 +67,17 @@ impl Places {
 
 /// Places being grouped.
 #[derive(Default)]
-struct Groups<'a> {
-    numbers: BTreeMap<&'a Site, usize>,
+struct Groups {
+    numbers: BTreeMap<Site, usize>,
     /// Union-find parents.
     parents: Vec<usize>,
 }
 
-impl<'a> Groups<'a> {
+impl Groups {
     /// An interface joins the places that advertise it: on its own authority always, elsewhere unless cards of different
     /// names advertise the same url (forty containers that each call themselves `localhost:8000`).
-    fn join(&mut self, ties: &'a Ties, authority: &'a str) {
-        let mut interfaces: BTreeMap<&Site, (BTreeSet<&str>, BTreeSet<&'a Site>)> = BTreeMap::new();
+    fn join(&mut self, ties: &Ties, authority: &str) {
+        let mut interfaces: BTreeMap<&Site, (BTreeSet<&str>, BTreeSet<&Site>)> = BTreeMap::new();
         for (endpoint, name, base) in ties.advertised_at(authority) {
             let (names, bases) = interfaces.entry(endpoint).or_default();
             names.insert(name);
@@ -92,13 +94,40 @@ impl<'a> Groups<'a> {
         }
     }
 
-    fn places(mut self, fetched: &BTreeSet<&Site>, aliases: &Aliases) -> BTreeMap<Site, Place> {
-        let places: Vec<(&Site, usize)> = self.numbers.clone().into_iter().collect();
+    /// What gateways pass on is one agent on both of their sides. Gives the addresses that are known by that alone.
+    fn join_routes(&mut self, routes: &Routes, authorities: &BTreeSet<String>) -> BTreeSet<Site> {
+        // All are found before any is joined, so that no order matters.
+        let ties = routes::ties(routes, authorities, self);
+        let mut behind = BTreeSet::new();
+        for (front, back) in ties {
+            let back = match back {
+                Front::Group(number) => number,
+                Front::Place(site) => {
+                    let number = self.group(&site);
+                    behind.insert(site);
+                    number
+                }
+            };
+            let front = match front {
+                Front::Group(number) => number,
+                Front::Place(site) => self.group(&site),
+            };
+            self.union(front, back);
+        }
+        behind
+    }
+
+    fn places(mut self, fetched: &BTreeSet<Site>, behind: &BTreeSet<Site>, aliases: &Aliases) -> BTreeMap<Site, Place> {
+        let places: Vec<(Site, usize)> = std::mem::take(&mut self.numbers).into_iter().collect();
         let mut roots: HashMap<usize, &Site> = HashMap::new();
         let mut labels: HashMap<usize, Name> = HashMap::new();
-        let places: Vec<(&Site, usize)> = places.into_iter().map(|(site, number)| (site, self.find(number))).collect();
-        // Fetched places first, then others; each in order, so that the smallest wins whatever came first.
-        for (site, root) in places.iter().filter(|(site, _)| fetched.contains(site)) {
+        let places: Vec<(&Site, usize)> = places.iter().map(|(site, number)| (site, self.find(*number))).collect();
+        // Fetched places first, then others, last those that only gateways know; each in order, so that the smallest wins
+        // whatever came first.
+        for (site, root) in places.iter().filter(|(site, _)| fetched.contains(*site)) {
+            labels.entry(*root).or_insert_with(|| site.to_string().into());
+        }
+        for (site, root) in places.iter().filter(|(site, _)| !behind.contains(*site)) {
             labels.entry(*root).or_insert_with(|| site.to_string().into());
         }
         for (site, root) in &places {
@@ -117,11 +146,20 @@ impl<'a> Groups<'a> {
         places.into_iter().filter_map(place).collect()
     }
 
-    fn group(&mut self, site: &'a Site) -> usize {
+    fn group(&mut self, site: &Site) -> usize {
+        if let Some(number) = self.numbers.get(site) {
+            return *number;
+        }
         let next = self.parents.len();
-        let number = *self.numbers.entry(site).or_insert(next);
-        if number == next {
-            self.parents.push(next);
+        self.numbers.insert(site.clone(), next);
+        self.parents.push(next);
+        next
+    }
+
+    /// The smallest of a group.
+    fn root(&self, mut number: usize) -> usize {
+        while let Some(parent) = self.parents.get(number).filter(|parent| **parent != number) {
+            number = *parent;
         }
         number
     }
@@ -138,6 +176,20 @@ impl<'a> Groups<'a> {
     fn union(&mut self, a: usize, b: usize) {
         let (a, b) = (self.find(a), self.find(b));
         self.parents[a.max(b)] = a.min(b);
+    }
+}
+
+impl Grouped for Groups {
+    fn holder(&self, site: &Site) -> Option<usize> {
+        let places = self.numbers.range(Site::first(&site.authority)..);
+        let places = places.take_while(|(known, _)| known.authority == site.authority);
+        let longest = places.filter(|(known, _)| known.holds(site)).max_by_key(|(known, _)| known.path.len());
+        longest.map(|(_, number)| self.root(*number))
+    }
+
+    fn at(&self, authority: &str) -> BTreeSet<usize> {
+        let places = self.numbers.range(Site::first(authority)..);
+        places.take_while(|(known, _)| known.authority == authority).map(|(_, number)| self.root(*number)).collect()
     }
 }
 

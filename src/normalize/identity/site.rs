@@ -50,6 +50,12 @@ impl Site {
         self
     }
 
+    /// Whether only the same machine can mean it.
+    pub(super) fn is_loopback(&self) -> bool {
+        let host = self.authority.rsplit_once(':').map_or(self.authority.as_str(), |(host, _)| host);
+        host == "localhost" || host.ends_with(".localhost") || host.starts_with("127.") || host == "[::1]"
+    }
+
     /// Whether a place lies at or below this one.
     pub(super) fn holds(&self, other: &Self) -> bool {
         self.authority == other.authority

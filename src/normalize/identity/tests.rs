@@ -239,3 +239,112 @@ fn two_observers_of_one_span_share_a_call_and_two_requests_under_one_span_do_not
     assert_ne!(calls[2], calls[3]);
     assert_eq!(calls[3], calls[4]);
 }
+
+/// A call that a gateway passed on to an address.
+fn passed_on(agent_ref: &str, behind: &str, facts: &mut Facts) {
+    call(agent_ref, |_, own| own.server_address = behind.to_owned(), facts);
+}
+
+/// A call as the agent itself saw it.
+fn direct(agent_ref: &str, facts: &mut Facts) {
+    call(agent_ref, |common, _| common.observer = "server".to_owned(), facts);
+}
+
+#[test]
+fn an_agent_seen_at_its_own_address_is_the_one_that_a_gateway_passes_calls_on_to() {
+    let mut facts = Facts::default();
+    // As agentgateway rewrites it, the card names the gateway alone.
+    card("http://gw/summary/.well-known/agent-card.json", "A", &["http://gw/summary/a2a"], &mut facts);
+    passed_on("http://gw/summary/a2a", "10.0.0.7:9999", &mut facts);
+    direct("http://10.0.0.7:9999/a2a", &mut facts);
+    assert_eq!(agents(&mut facts), ["gw/summary", "gw/summary"]);
+    // Its own card, fetched at its own address, has the other interface.
+    card("http://10.0.0.7:9999/.well-known/agent-card.json", "A", &["http://10.0.0.7:9999/a2a"], &mut facts);
+    assert_eq!(agents(&mut facts), ["10.0.0.7:9999", "10.0.0.7:9999"]);
+}
+
+#[test]
+fn agents_behind_one_gateway_stay_apart_with_and_without_cards() {
+    let mut facts = Facts::default();
+    for (path, behind) in [("/a", "10.0.0.1:8000"), ("/b", "10.0.0.2:8000"), ("/b", "10.0.0.3:8000")] {
+        passed_on(&format!("http://gw{path}/a2a"), behind, &mut facts);
+        direct(&format!("http://{behind}/a2a"), &mut facts);
+    }
+    let by_path = ["gw/a/a2a", "gw/a/a2a", "gw/b/a2a", "gw/b/a2a", "gw/b/a2a", "gw/b/a2a"];
+    assert_eq!(agents(&mut facts), by_path, "replicas of one agent are that agent");
+    card("http://gw/a/.well-known/agent-card.json", "A", &["http://gw/a/a2a"], &mut facts);
+    card("http://gw/b/.well-known/agent-card.json", "B", &["http://gw/b/a2a"], &mut facts);
+    assert_eq!(agents(&mut facts), ["gw/a", "gw/a", "gw/b", "gw/b", "gw/b", "gw/b"]);
+}
+
+#[test]
+fn a_gateway_before_one_agent_keeps_the_name_that_it_has_without_routes() {
+    let mut facts = Facts::default();
+    passed_on("http://gw/summary/a2a", "10.0.0.1:8000", &mut facts);
+    passed_on("http://gw/summary/rest", "10.0.0.1:8000", &mut facts);
+    passed_on("http://gw/summary/a2a", "10.0.0.2:8000", &mut facts);
+    direct("http://10.0.0.2:8000/a2a", &mut facts);
+    assert_eq!(agents(&mut facts), ["gw", "gw", "gw", "gw"]);
+}
+
+#[test]
+fn an_address_behind_two_agents_or_before_two_is_neither() {
+    let mut facts = Facts::default();
+    card("http://gw/a/.well-known/agent-card.json", "A", &["http://gw/a/a2a"], &mut facts);
+    card("http://gw/b/.well-known/agent-card.json", "B", &["http://gw/b/a2a"], &mut facts);
+    passed_on("http://gw/a/a2a", "10.0.0.1:8000", &mut facts);
+    passed_on("http://gw/b/a2a", "10.0.0.1:8000", &mut facts);
+    direct("http://10.0.0.1:8000/a2a", &mut facts);
+    assert_eq!(agents(&mut facts), ["gw/a", "gw/b", "10.0.0.1:8000"]);
+    let mut facts = Facts::default();
+    card("http://gw/a/.well-known/agent-card.json", "A", &["http://gw/a/a2a"], &mut facts);
+    for path in ["x", "y"] {
+        card(&format!("http://10.0.0.1:8000/{path}/.well-known/agent-card.json"), path, &[], &mut facts);
+    }
+    passed_on("http://gw/a/a2a", "10.0.0.1:8000", &mut facts);
+    direct("http://10.0.0.1:8000/x/a2a", &mut facts);
+    assert_eq!(agents(&mut facts), ["gw/a", "10.0.0.1:8000/x"]);
+}
+
+#[test]
+fn a_sidecars_loopback_address_is_nobody_elses() {
+    let mut facts = Facts::default();
+    passed_on("http://summary.agents/a2a", "127.0.0.1:8080", &mut facts);
+    direct("http://127.0.0.1:8080/a2a", &mut facts);
+    assert_eq!(agents(&mut facts), ["summary.agents", "127.0.0.1:8080"]);
+    // Only gateways know what is behind them.
+    let mut facts = Facts::default();
+    call(
+        "http://a.example/a2a",
+        |common, own| {
+            common.observer = "client".to_owned();
+            own.server_address = "10.0.0.1:8000".to_owned();
+        },
+        &mut facts,
+    );
+    direct("http://10.0.0.1:8000/a2a", &mut facts);
+    assert_eq!(agents(&mut facts), ["a.example", "10.0.0.1:8000"]);
+}
+
+#[test]
+fn a_call_that_its_agent_saw_at_another_place_joins_the_two() {
+    let seen = |observer: &'static str, span: &'static str| {
+        move |common: &mut Common, _: &mut ExchangeColumns| {
+            common.observer = observer.to_owned();
+            common.span_id = span.to_owned();
+        }
+    };
+    let mut facts = Facts::default();
+    card("http://gw/summary/.well-known/agent-card.json", "A", &["http://gw/summary/a2a"], &mut facts);
+    call("http://gw/summary/a2a", seen("gateway", "s1"), &mut facts);
+    call("http://10.0.0.7:9999/a2a", seen("server", "s1"), &mut facts);
+    direct("http://10.0.0.7:9999/rest", &mut facts);
+    assert_eq!(agents(&mut facts), ["gw/summary", "gw/summary", "gw/summary"]);
+    // One span around calls of two agents: what the second saw says nothing of the first.
+    let mut facts = Facts::default();
+    for place in ["http://a.example/a2a", "http://b.example/a2a"] {
+        call(place, seen("gateway", "s1"), &mut facts);
+    }
+    call("http://10.0.0.7:9999/a2a", seen("server", "s1"), &mut facts);
+    assert_eq!(agents(&mut facts), ["a.example", "b.example", "10.0.0.7:9999"]);
+}

@@ -1,10 +1,11 @@
 //! What cards say of places: where cards were fetched, and which interfaces they advertise.
 //!
-//! In: looks and interfaces as they come and go, any number of times. Out: the ties that there are, and the authorities that
+//! In: looks, interfaces and calls passed on as they come and go, any number of times. Out: the ties that there are, and the authorities that
 //! the last changes concern. Draws no conclusion.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::routes::Routes;
 use super::site::Site;
 
 /// Ties between places.
@@ -17,6 +18,8 @@ pub(super) struct Ties {
     advertised: BTreeMap<(Site, String, Site), usize>,
     /// Place of the card and interface, and how many names stand on such cards.
     interfaces: BTreeMap<(Site, Site), usize>,
+    /// Places called at gateways, and the addresses behind them.
+    routes: Routes,
     /// Authorities of ties that appeared or went.
     changed: BTreeSet<String>,
 }
@@ -89,6 +92,18 @@ impl Ties {
         }
     }
 
+    /// A call that a gateway passed on.
+    pub(super) fn route(&mut self, called: &Site, behind: &Site, came: bool) {
+        if self.routes.count(called, behind, came) {
+            self.changed.extend([called.authority.clone(), behind.authority.clone()]);
+        }
+    }
+
+    /// Places called at gateways, and the addresses behind them.
+    pub(super) fn routes(&self) -> &Routes {
+        &self.routes
+    }
+
     /// Authorities that the changes since the last call concern: all that are tied to each other, before or now, so that they
     /// can be grouped without the others.
     pub(super) fn concerned(&mut self) -> BTreeSet<String> {
@@ -99,10 +114,11 @@ impl Ties {
             let bases = self.advertised_at(&authority).map(|(_, _, base)| base);
             let from = (Site::first(&authority), Site::first(""));
             let of_base = self.interfaces.range(from..).take_while(|((base, _), _)| base.authority == authority);
-            for tied in bases.chain(of_base.map(|((_, endpoint), _)| endpoint)) {
-                if !seen.contains(&tied.authority) {
-                    seen.insert(tied.authority.clone());
-                    next.push(tied.authority.clone());
+            let by_card = bases.chain(of_base.map(|((_, endpoint), _)| endpoint)).map(|tied| tied.authority.as_str());
+            for tied in by_card.chain(self.routes.beside(&authority)) {
+                if !seen.contains(tied) {
+                    seen.insert(tied.to_owned());
+                    next.push(tied.to_owned());
                 }
             }
         }
@@ -127,6 +143,10 @@ impl Ties {
 impl Ties {
     /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
-        self.fetched.is_empty() && self.bodies.is_empty() && self.advertised.is_empty() && self.interfaces.is_empty()
+        self.fetched.is_empty()
+            && self.bodies.is_empty()
+            && self.advertised.is_empty()
+            && self.interfaces.is_empty()
+            && self.routes.is_empty()
     }
 }

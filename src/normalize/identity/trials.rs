@@ -78,6 +78,8 @@ const PLACES: [&str; 12] = [
     "nonsense with blanks",
     "http://a",
 ];
+/// Addresses behind gateways.
+const BEHIND: [&str; 6] = ["a", "b", "c:1", "10.0.0.9:80", "localhost:8000", "nonsense with blanks"];
 const NAMES: [&str; 7] =
     ["service:alpha", "service:beta-agent", "service:", "name:Alpha", "name:Beta Agent", "name:gamma", "service:gamma"];
 const CLIENTS: [&str; 7] = ["", "10.0.0.1", "10.0.0.2", "planner", "writer", "[::1]", "10.0.0.3"];
@@ -118,6 +120,7 @@ fn fact(dice: &mut Dice, wide: usize, facts: &mut Facts) {
                 rpc_id: dice.id("", 2),
                 message_id: dice.id("m", wide),
                 task_id: dice.id("k", wide),
+                server_address: if dice.one_in(2) { dice.pick(&BEHIND).to_owned() } else { String::new() },
                 ..ExchangeColumns::default()
             };
             facts.push_exchange(ExchangeRow { common, own });

@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use crate::decode::record::{Body, Exchange, Headers, Observer, Span};
 use crate::normalize::aliases::{Carrier, Key};
+use crate::normalize::card;
 
 use super::Context;
 use super::node::{Node, Side};
@@ -27,15 +28,19 @@ pub(super) fn of_span(span: &Span, node: &Node, context: &Context<'_>) -> Option
 /// The call taped in attributes.
 pub(super) fn of_carrier(node: &Node, carrier: &Carrier<'_>, context: &Context<'_>) -> Option<Exchange> {
     let body = |key| context.aliases.find(key, carrier, json_body);
-    let request_body = body(Key::RequestBody)?;
     let http = node.http().cloned().unwrap_or_default();
+    // A look at a card sends nothing, and what comes back is the card.
+    let is_look = http.method == "GET" && card::is_card_path(&http.path);
+    let response_body = body(Key::ResponseBody);
+    let nothing = || (is_look && response_body.is_some()).then_some(Body::Absent);
+    let request_body = body(Key::RequestBody).or_else(nothing)?;
     let said = node.statement.as_deref();
     // The POST of an agent to a model holds JSON as well. Only what calls itself A2A is taken.
     let is_call = said.is_some() || request_body.to_json().is_some_and(|json| json.get("jsonrpc").is_some());
-    if !is_call {
+    if !is_call && !is_look {
         return None;
     }
-    let response_body = body(Key::ResponseBody).unwrap_or_default();
+    let response_body = response_body.unwrap_or_default();
     let text = |pick: fn(&super::statement::Statement) -> &String| said.map(pick).cloned().unwrap_or_default();
     let version = Some(text(|said| &said.protocol_version)).filter(|version| !version.is_empty());
     Some(Exchange {

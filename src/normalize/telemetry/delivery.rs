@@ -174,7 +174,11 @@ impl<'a> Deliveries<'a> {
             senders.iter().map(|shown| (shown.call_id.clone(), shown.url.clone())).collect();
         let mut receivers = Vec::new();
         for (index, http) in &posts {
-            let Some(node) = self.nodes.get(*index).filter(|node| node.side == Side::Server) else { continue };
+            // A gateway before the receiver sees what it sees.
+            let Some(node) = self.nodes.get(*index).filter(|node| matches!(node.side, Side::Server | Side::Gateway))
+            else {
+                continue;
+            };
             let call_id = call_id(&node.parent);
             let url = sent.get(&call_id);
             let told = http.token.is_some() || hooks.knows(&http.url);

@@ -27,7 +27,7 @@ pub(super) struct Http {
     pub(super) grpc_method: String,
     /// Address of the caller without port, on the server's side.
     pub(super) client_address: String,
-    /// Address that answered, on the client's side.
+    /// Address that answered, as the client or a gateway sees it.
     pub(super) peer: String,
     /// Response headers that say which card was seen.
     pub(super) headers: Headers,
@@ -64,6 +64,7 @@ impl Http {
             },
             peer: match side {
                 Side::Client if !peer_host.is_empty() => host_port(&peer_host, &text(Key::PeerPort)),
+                Side::Gateway => text(Key::Upstream),
                 _ => String::new(),
             },
             headers: card_headers(aliases, carrier),
@@ -72,6 +73,13 @@ impl Http {
             scheme: credential.scheme,
             kid: credential.kid,
         })
+    }
+
+    /// A call of which a gateway tells how it was answered, but not where it went.
+    pub(super) fn of_status(aliases: &Aliases, carrier: &Carrier<'_>) -> Option<Self> {
+        let status = aliases.number(Key::HttpStatus, carrier).filter(|status| (100..=599).contains(status))?;
+        let client = aliases.text(Key::ClientAddress, carrier).unwrap_or_default();
+        Some(Self { status: Some(status), client_address: without_port(&client).to_owned(), ..Self::default() })
     }
 
     /// Whether this is a gRPC call.

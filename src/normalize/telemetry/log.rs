@@ -6,19 +6,18 @@
 use serde_json::Value;
 
 use crate::decode::record::{Attributes, Exchange, Headers, LogRecord, Observer};
-use crate::decode::{python_repr, tree};
-use crate::normalize::aliases::{Carrier, Gives, Key, Said};
+use crate::decode::{access_log, python_repr, tree};
+use crate::normalize::aliases::{Aliases, Carrier, Gives, Key, Said};
 use crate::normalize::card::{self, CardLook};
 use crate::normalize::place::bare_url;
 use crate::tables::{Common, Facts, TaskEventColumns, TaskEventRow};
 
 use super::delivery::Note;
 use super::failure::Failure;
-use super::node::Node;
 use super::row::{Seen, first, service_ref};
 use super::sentence::{CallNote, ErrorNote, HttpNote, ResolvedNote};
 use super::statement::Statement;
-use super::{Context, Telemetry, body, own_event};
+use super::{Context, Telemetry, access, event, own_event};
 
 /// Nesting of a body that is looked into.
 const MAX_DEPTH: usize = 6;
@@ -35,8 +34,15 @@ pub(super) fn read(
     facts: &mut Facts,
 ) -> Vec<Exchange> {
     let parsed = parsed_body(&record.body);
+    let body = parsed.as_ref().unwrap_or(&record.body);
+    let is_access = record.event_name == access_log::EVENT;
+    let said = sentence(record, body).and_then(|text| context.aliases.sentence(&record.scope, text));
+    // Most lines of most logs are about something else, and cost no more than this.
+    if !is_access && said.is_none() && !is_about_a2a(record, body, context.aliases) {
+        return Vec::new();
+    }
     let mut exchanges = Vec::new();
-    for flat in bodies(parsed.as_ref().unwrap_or(&record.body), context) {
+    for flat in bodies(body, context) {
         let mut carrier = Carrier {
             attributes: &record.attributes,
             body: Some(&flat),
@@ -44,15 +50,19 @@ pub(super) fn read(
             scope: &record.scope,
             evidence: false,
         };
-        carrier.evidence = record.event_name.starts_with("a2a.") || context.aliases.is_evidence(&carrier);
+        // A sentence that tells of a call is evidence of its own.
+        let says_call = said.as_ref().is_some_and(|said| said.gives == Gives::Call);
+        carrier.evidence = says_call || record.event_name.starts_with("a2a.") || context.aliases.is_evidence(&carrier);
         let Some(mut seen) = Seen::of_log(record, &carrier, context) else { continue };
         if seen.trace_id.is_empty() {
             seen.trace_id = context.aliases.text(Key::TraceId, &carrier).unwrap_or_default();
             seen.span_id = context.aliases.text(Key::SpanId, &carrier).unwrap_or_default();
         }
-        let reader = Reader { record, carrier, seen, context };
-        if !own_event::read(&reader, telemetry, facts) {
-            exchanges.extend(reader.read(telemetry, facts));
+        let reader = Reader { record, body, carrier, seen, context };
+        if is_access {
+            exchanges.extend(access::read(&reader, telemetry));
+        } else if !event::read(&reader, telemetry, facts) && !own_event::read(&reader, telemetry, facts) {
+            exchanges.extend(reader.read(said.as_ref(), telemetry, facts));
         }
     }
     exchanges
@@ -62,6 +72,44 @@ pub(super) fn read(
 fn parsed_body(body: &Value) -> Option<Value> {
     let text = body.as_str().filter(|text| text.trim_start().starts_with('{'))?;
     tree::read(text).ok()
+}
+
+/// The sentence of a record: its body, or what a logger of objects calls the message.
+fn sentence<'r>(record: &'r LogRecord, body: &'r Value) -> Option<&'r str> {
+    let named = || body.get("message").or_else(|| record.attributes.get("message"))?.as_str();
+    body.as_str().or_else(named)
+}
+
+/// Whether anything about a record says that it is about A2A, without taking it apart.
+fn is_about_a2a(record: &LogRecord, body: &Value, aliases: &Aliases) -> bool {
+    let carrier = Carrier {
+        attributes: &record.attributes,
+        body: None,
+        resource: &record.resource,
+        scope: &record.scope,
+        evidence: false,
+    };
+    let typed = || body.get("type").and_then(Value::as_str).is_some_and(|kind| aliases.is_event_type(kind));
+    record.event_name.starts_with("a2a.")
+        || aliases.is_evidence(&carrier)
+        || typed()
+        || names_a2a(body, aliases, &mut String::new(), MAX_DEPTH)
+}
+
+fn names_a2a(value: &Value, aliases: &Aliases, name: &mut String, levels: usize) -> bool {
+    let Some(members) = value.as_object().filter(|_| levels > 0) else { return false };
+    members.iter().take(MAX_MEMBERS).any(|(key, value)| {
+        let length = name.len();
+        if length > 0 {
+            name.push('.');
+        }
+        name.push_str(key);
+        let names = aliases.is_evidence_name(name)
+            || matches!((name.as_str(), value.as_str()), ("rpc.service" | "rpc.method", Some(service)) if aliases.is_service_name(service))
+            || names_a2a(value, aliases, name, levels - 1);
+        name.truncate(length);
+        names
+    })
 }
 
 /// The body as attributes with dotted names; once for each call, where it lists several.
@@ -101,6 +149,8 @@ fn flatten(name: &str, value: &Value, levels: usize, attributes: &mut Vec<(Strin
 /// A record being read.
 pub(super) struct Reader<'a> {
     pub(super) record: &'a LogRecord,
+    /// The body, read if it was JSON in a text.
+    pub(super) body: &'a Value,
     pub(super) carrier: Carrier<'a>,
     pub(super) seen: Seen,
     pub(super) context: &'a Context<'a>,
@@ -112,20 +162,19 @@ impl Reader<'_> {
         self.context.aliases.text(key, &self.carrier).unwrap_or_default()
     }
 
-    fn read(&self, telemetry: &mut Telemetry, facts: &mut Facts) -> Option<Exchange> {
-        let aliases = self.context.aliases;
-        let statement = Statement::read(aliases, &self.carrier);
-        if let Some(statement) = statement.filter(|said| said.is_call() && said.gateway) {
-            let node = Node::of_access_log(self.seen.clone(), statement, &self.carrier, self.context);
-            let taped = body::of_carrier(&node, &self.carrier, self.context);
-            if taped.is_none() {
-                telemetry.nodes.push(node);
-            }
-            return taped;
+    /// An attribute, or a member of the body by its dotted name.
+    pub(super) fn attribute(&self, name: &str) -> Option<&Value> {
+        let Carrier { attributes, body, .. } = self.carrier;
+        attributes.get(name).or_else(|| body?.get(name))
+    }
+
+    fn read(&self, said: Option<&Said<'_>>, telemetry: &mut Telemetry, facts: &mut Facts) -> Option<Exchange> {
+        let statement = Statement::read(self.context.aliases, &self.carrier);
+        if statement.is_some_and(|said| said.is_call() && said.gateway) {
+            return access::read(self, telemetry);
         }
-        let sentence = self.record.body.as_str().or_else(|| self.carrier.body?.get("message")?.as_str());
-        if let Some(said) = sentence.and_then(|text| aliases.sentence(&self.record.scope, text)) {
-            self.sentence(&said, telemetry, facts);
+        if let Some(said) = said {
+            self.sentence(said, telemetry, facts);
         }
         None
     }
@@ -143,8 +192,14 @@ impl Reader<'_> {
                 // A look that failed without a status is one without a body and without success.
                 self.card(&url(), None, Some(status.unwrap_or(0)), facts);
             }
-            Gives::PushSent => notes.deliveries.push(self.delivery(said, url(), false)),
-            Gives::PushFailed => notes.deliveries.push(self.delivery(said, url(), true)),
+            Gives::PushSent | Gives::PushFailed => {
+                let note = self.delivery(said, url(), said.gives == Gives::PushFailed);
+                // That something somewhere was not delivered is about no delivery.
+                let names = [&note.task_id, &note.url, &note.seen.trace_id];
+                if names.iter().any(|name| !name.is_empty()) {
+                    notes.deliveries.push(note);
+                }
+            }
             Gives::PushRejected => notes.receipts.push(Note {
                 observer: Observer::Receiver,
                 kid: said.group("kid").unwrap_or_default().to_owned(),
@@ -163,11 +218,21 @@ impl Reader<'_> {
         }
     }
 
+    /// The record, known to be about A2A by its sentence.
+    fn carrier_said(&self) -> Carrier<'_> {
+        Carrier { evidence: true, ..self.carrier }
+    }
+
     /// How something failed, by the sentence, the exception logged with it and other attributes.
     fn failure(&self, said: &Said<'_>) -> Failure {
-        let mut failure = Failure::of_attributes(&self.carrier, self.context).unwrap_or_default();
+        let mut failure = Failure::of_attributes(&self.carrier_said(), self.context).unwrap_or_default();
         failure.add_text(said.group("error").unwrap_or_default(), self.context);
         failure.code = failure.code.or_else(|| said.group("code")?.parse().ok());
+        failure.status = failure.status.or_else(|| said.group("status")?.parse().ok());
+        if failure.reason.is_empty() {
+            let reason = said.group("exception").and_then(|name| self.context.aliases.reason(name));
+            reason.unwrap_or_default().clone_into(&mut failure.reason);
+        }
         failure
     }
 
@@ -206,8 +271,10 @@ impl Reader<'_> {
 
     fn call(&self, said: &Said<'_>) -> Option<CallNote> {
         let failure = Some(self.failure(said)).filter(|failure| *failure != Failure::default());
-        let statement = Statement::read(self.context.aliases, &self.carrier)?;
-        Some(CallNote { seen: self.seen.clone(), url: bare_url(&self.text(Key::Url)), statement, failure })
+        let (aliases, carrier) = (self.context.aliases, self.carrier_said());
+        let statement = Statement::read(aliases, &carrier)?;
+        let url = bare_url(&aliases.text(Key::Url, &carrier).unwrap_or_default());
+        Some(CallNote { seen: self.seen.clone(), url, statement, failure })
     }
 
     fn card(&self, url: &str, body: Option<Value>, http_status: Option<u16>, facts: &mut Facts) {

@@ -17,7 +17,11 @@ pub(super) fn push_look(node: &Node, http: &Http, callers: Option<&Http>, facts:
         Some(callers) => &callers.url,
         None => &http.url,
     };
-    let mut common = node.seen.of_span(if is_client { Observer::Client } else { Observer::Server });
+    let mut common = node.seen.of_span(match node.side {
+        Side::Client => Observer::Client,
+        Side::Gateway => Observer::Gateway,
+        Side::Server | Side::Inside => Observer::Server,
+    });
     common.call_id = call_id(if is_client { &node.seen.span_id } else { &node.parent });
     common.agent_ref.clone_from(url);
     common.client_ref = if is_client { node.seen.service.clone() } else { http.client_address.clone() };

@@ -4,9 +4,11 @@
 //! record says alone becomes facts at once; what takes the neighbours in its trace (which spans are one call, which POST
 //! is a delivery, which task it was about) waits for [`Telemetry::finish`]. Never keeps a text: texts are classified.
 
+mod access;
 mod body;
 mod call;
 mod delivery;
+mod event;
 mod failure;
 mod hook;
 mod http;

@@ -110,29 +110,33 @@ impl Node {
         })
     }
 
-    /// A gateway's access log as the span that it might have been; the record's time is the end of the call.
+    /// A gateway's access log as the span that it might have been; the record's time is the end of the call. `parent`: the
+    /// caller's span, if the line tells it.
     pub(super) fn of_access_log(
         seen: Seen,
-        statement: Statement,
+        parent: String,
+        statement: Option<Statement>,
         carrier: &Carrier<'_>,
         context: &Context<'_>,
     ) -> Self {
+        let aliases = context.aliases;
         let ended = seen.at;
-        let lasted = context.aliases.find(Key::Duration, carrier, http::duration_nanos).unwrap_or(0);
+        let lasted = aliases.find(Key::Duration, carrier, http::duration_nanos).unwrap_or(0);
         let failure = Failure::of_attributes(carrier, context);
+        let wire = Http::read(aliases, carrier, Side::Gateway).or_else(|| Http::of_status(aliases, carrier));
         Self {
             seen: Seen { at: Instant(ended.0.saturating_sub(lasted)), ..seen },
-            parent: String::new(),
+            parent,
             ended: Some(ended),
             side: Side::Gateway,
-            server: http::server(context.aliases, carrier),
-            wire: Http::read(context.aliases, carrier, Side::Gateway).map(Box::new),
-            statement: Some(Box::new(statement)),
+            server: http::server(aliases, carrier),
+            call_path: wire.as_ref().is_some_and(|wire| wire.method == "POST" && aliases.is_call_path(&wire.path)),
+            wire: wire.map(Box::new),
+            statement: statement.map(Box::new),
             sdk: false,
             sdk_operation: String::new(),
             sdk_error: false,
             sdk_binding: String::new(),
-            call_path: false,
             delivers: false,
             failure: failure.map(Box::new),
         }

@@ -45,9 +45,16 @@ impl Statement {
         if !carrier.evidence {
             return None;
         }
+        let statement = Self::read_all(aliases, carrier);
+        (statement.is_call() || !statement.task_id.is_empty() || !statement.protocol_version.is_empty())
+            .then_some(statement)
+    }
+
+    /// Reads all that attributes say, however little it is.
+    pub(super) fn read_all(aliases: &Aliases, carrier: &Carrier<'_>) -> Self {
         let text = |key| aliases.text(key, carrier).unwrap_or_default();
         let observer = aliases.find(Key::Observer, carrier, |value| Observer::parse(value.as_str()?));
-        let statement = Self {
+        Self {
             operation_raw: unquoted(text(Key::Operation)),
             rpc_id: text(Key::RpcId),
             message_id: text(Key::MessageId),
@@ -71,9 +78,7 @@ impl Statement {
             observer_name: text(Key::ObserverName),
             local: aliases.flag(Key::Local, carrier).unwrap_or(false) || says_client(aliases, carrier),
             gateway: aliases.is_gateway(carrier),
-        };
-        (statement.is_call() || !statement.task_id.is_empty() || !statement.protocol_version.is_empty())
-            .then_some(statement)
+        }
     }
 
     /// Whether it is about a call, rather than a task alone.

@@ -19,6 +19,7 @@ fn sample() -> Coverage {
         emitters: names(&["kong"]),
         records,
         rejects: u64::from(records == 7),
+        ..SourceIntake::default()
     };
     Coverage {
         intake: Intake {

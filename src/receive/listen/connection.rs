@@ -17,13 +17,13 @@ use hyper_util::server::conn::auto;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{interval, timeout};
-use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 
 use super::gate::Gate;
 use super::respond::respond;
 use super::settings::ListenSettings;
 use super::watched::{Activity, Overdue, Watched};
+use crate::tls::Tls;
 
 /// Longest request line and headers of HTTP/1, and what is read of a body at once.
 const HTTP1_BUFFER: usize = 128 << 10;
@@ -39,7 +39,7 @@ const PING_TIMEOUT: Duration = Duration::from_secs(20);
 /// Serves a socket until its connection ends.
 pub(super) async fn serve(
     gate: Arc<Gate>,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Arc<Tls>>,
     stream: TcpStream,
     peer: String,
     stop: CancellationToken,
@@ -47,7 +47,7 @@ pub(super) async fn serve(
     // Answers are small: waiting to fill a packet would only delay them. A socket that cannot be told so still works.
     let _ = stream.set_nodelay(true);
     let Some(tls) = tls else { return drive(gate, stream, peer, stop).await };
-    let handshake = timeout(gate.settings.header_timeout, tls.accept(stream));
+    let handshake = timeout(gate.settings.header_timeout, tls.acceptor().accept(stream));
     let shaken = tokio::select! {
         shaken = handshake => shaken,
         () = stop.cancelled() => return,

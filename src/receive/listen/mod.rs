@@ -24,7 +24,6 @@ mod media;
 mod refusal;
 mod respond;
 mod settings;
-mod tls;
 mod unpack;
 mod watched;
 
@@ -36,7 +35,6 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::{sleep, timeout};
-use tokio_rustls::TlsAcceptor;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -44,9 +42,9 @@ pub use budget::Memory;
 pub use counters::{Counter, ListenCounters, RefusedCounters, Route, RouteCounters};
 pub use delivery::{Answer, Delivery, Encoding, Receiver, Signal};
 pub use refusal::Reason;
-pub use settings::{ListenSettings, TlsSettings};
-pub use tls::ListenError;
+pub use settings::ListenSettings;
 
+use crate::tls::{Tls, TlsError};
 use gate::Gate;
 
 /// Wait after a failed accept: the first, and the longest. File descriptors come back when connections end.
@@ -56,7 +54,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(1);
 /// The receivers of one process, before they have sockets.
 pub struct Listen {
     gate: Arc<Gate>,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Arc<Tls>>,
 }
 
 impl Listen {
@@ -64,9 +62,14 @@ impl Listen {
     ///
     /// # Errors
     /// When the files that the settings name for TLS cannot be used.
-    pub fn new(settings: ListenSettings, queue: mpsc::Sender<Delivery>) -> Result<Self, ListenError> {
-        let tls = settings.tls.as_ref().map(tls::acceptor).transpose()?;
-        Ok(Self { gate: Arc::new(Gate::new(settings, queue)), tls })
+    pub fn new(settings: ListenSettings, queue: mpsc::Sender<Delivery>) -> Result<Self, TlsError> {
+        let tls = settings.tls.clone().map(|files| Tls::new(files, &["h2", "http/1.1"])).transpose()?;
+        Ok(Self { gate: Arc::new(Gate::new(settings, queue)), tls: tls.map(Arc::new) })
+    }
+
+    /// The certificate, to be renewed at any time; none where the settings name none.
+    pub fn tls(&self) -> Option<Arc<Tls>> {
+        self.tls.clone()
     }
 
     /// What the receivers do, to be read at any time.
@@ -111,7 +114,7 @@ impl Listen {
 /// Accepts the connections of one socket.
 struct Accept {
     gate: Arc<Gate>,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Arc<Tls>>,
     room: Arc<Semaphore>,
     connections: TaskTracker,
     stop: CancellationToken,

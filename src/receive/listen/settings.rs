@@ -2,8 +2,9 @@
 //!
 //! In: nothing. Out: plain settings with defaults that are safe on a network.
 
-use std::path::PathBuf;
 use std::time::Duration;
+
+use crate::tls::TlsSettings;
 
 /// Settings of all listeners of the process.
 #[derive(Clone)]
@@ -75,15 +76,4 @@ impl std::fmt::Debug for ListenSettings {
             .field("has_bearer_token", &self.bearer_token.is_some())
             .finish_non_exhaustive()
     }
-}
-
-/// Where the certificates are, in PEM.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TlsSettings {
-    /// The chain, own certificate first.
-    pub certificate: PathBuf,
-    /// Its private key.
-    pub key: PathBuf,
-    /// Authorities of clients; with them, a client without a certificate of theirs is not let in.
-    pub client_authorities: Option<PathBuf>,
 }

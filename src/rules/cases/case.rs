@@ -163,6 +163,8 @@ pub struct Expect {
     pub due_at: Option<String>,
     /// Instant from which it does so no longer.
     pub until_at: Option<String>,
+    /// Instant at which its condition was seen to have ended; `never` where it was not.
+    pub over_at: Option<String>,
     /// Lines that must be among its evidence, as `"@2:46"`.
     #[serde(default)]
     pub evidence: Vec<String>,

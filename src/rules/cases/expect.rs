@@ -104,6 +104,8 @@ fn differences(expect: &Expect, capture: &Capture, finding: &Finding) -> Vec<Str
     check("count", expect.count.map(|count| count.to_string()), finding.count.to_string());
     check("due_at", at(&expect.due_at), finding.due_at.to_rfc3339());
     check("until_at", at(&expect.until_at), finding.until_at.map_or("never".to_owned(), Instant::to_rfc3339));
+    let over = |text: &Option<String>| if text.as_deref() == Some("never") { text.clone() } else { at(text) };
+    check("over_at", over(&expect.over_at), finding.over_at.map_or("never".to_owned(), Instant::to_rfc3339));
     for (column, value) in &expect.details {
         let have = finding.details.get(column).unwrap_or(&Value::Null);
         check(&format!("details.{column}"), Some(value.to_string()), have.to_string());

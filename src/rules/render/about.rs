@@ -36,10 +36,16 @@ pub(super) fn rule(rule: &Rule) -> Vec<About> {
         words("suspect", format!("{}, unless the finding says otherwise", header.suspect.as_str())),
         code("blind without", header.needs.iter().map(|need| need.text.clone()).collect()),
     ];
+    lines.push(words("ends", ends(rule).to_owned()));
     lines.extend(thresholds(&header.params));
     lines.push(About { label: "reads", values: Values::Queries(rule.query.reads.clone()) });
     lines.push(words("status", format!("{} since {}", header.status.as_str(), header.since)));
     lines
+}
+
+/// When a service that runs takes a finding for over.
+pub(super) fn ends(rule: &Rule) -> &'static str {
+    if rule.header.lasts { "when the facts say that it is over" } else { "an hour after its last evidence" }
 }
 
 /// What a view's header says, but for the title.

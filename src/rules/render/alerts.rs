@@ -4,7 +4,7 @@
 //! suspect are those of the findings, by the labels of `a2a_drift_active_findings`: none is written here.
 
 use super::super::corpus::{Corpus, Rule};
-use super::{by_category, link};
+use super::{about, by_category, link};
 
 const PREFACE: &str = "\
 # Alerts on what a2a-drift finds, and on the service itself. Made by `a2a-drift rules alerts` of the headers in
@@ -72,8 +72,11 @@ fn description(rule: &Rule, agent: &str) -> String {
     let suspect = "{{ with $labels.suspect }}; the fault looks like that of the {{ . }}{{ end }}";
     let why = rule.runbook.iter().find(|section| section.heading == WHY).map_or("", |section| &section.body);
     let why: Vec<&str> = why.split_whitespace().collect();
-    let text = format!("Active on {agent}: {count}{suspect}. {}", literal(&why.join(" ")));
-    text.trim_end().to_owned()
+    let ends = match (about::ends(rule), rule.header.lasts) {
+        (ends, true) => format!("Ends {ends}."),
+        (ends, false) => format!("Ends {ends}, unless [serve] active says otherwise."),
+    };
+    [format!("Active on {agent}: {count}{suspect}."), literal(&why.join(" ")), ends].join(" ").replace("  ", " ")
 }
 
 /// Text that a template of Prometheus leaves as it is.

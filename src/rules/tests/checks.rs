@@ -300,6 +300,17 @@ fn a_rule_yields_time_confidence_and_evidence_of_the_right_types() {
     );
 }
 
+#[test]
+fn only_a_rule_that_lasts_says_when_it_is_over() {
+    let sql = "SELECT e.agent, e.task_id, e.observed_at, e.status_at AS over_at, 'likely' AS confidence, e.fact_id \
+        FROM task_events AS e";
+    assert!(of_sql(sql)[0].contains("`over_at`, which ends findings of a rule with `lasts = true` only"));
+    assert_eq!(of(&[("lasts", "true")], sql), NOTHING);
+    assert!(
+        of(&[("lasts", "true")], &sql.replace("e.status_at", "e.state"))[0].contains("`over_at` must be a timestamp")
+    );
+}
+
 /// Problems of a rule that may read `bodies`, a view that knows no agents.
 fn of_two(sql: &str) -> Vec<String> {
     let view = "-- title = \"Bodies\"\n-- by = [\"body_sha256\"]\n--\nSELECT c.body_sha256, c.name, max(c.observed_at) AS observed_at, \

@@ -27,7 +27,7 @@ async def obey(plan):
         fronts.append(await proxy.front(tape, "agent", ports["front"], ports["back"]))
     hook = plan["webhook"]
     fronts.append(await proxy.front(tape, "webhook", hook["front"], hook["back"]))
-    receiver = await webhook.start(hook["back"])
+    receiver = await webhook.start(plan, hook["back"])
     calls = caller.Caller(plan, receiver, tape)
     await calls.wait_for_agents()
     print(json.dumps({"ok": "ready"}), flush=True)

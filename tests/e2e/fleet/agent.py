@@ -4,6 +4,8 @@ A fault is a word that the caller sets over `POST /fault`, which is on the agent
 """
 
 import asyncio
+import base64
+import json
 import os
 
 import uvicorn
@@ -43,6 +45,8 @@ class Faults:
 
     def __init__(self):
         self.word = ""
+        # The key that signs deliveries, of agents that sign.
+        self.key = "key-1"
         # Set when a held task may go on.
         self.released = asyncio.Event()
 
@@ -70,6 +74,29 @@ def card(name, base, faults):
             )
         ],
     )
+
+
+# Public keys of the agents that sign, each under the id that its signatures name (points of RFC 7515 and 7517).
+KEYS = {
+    "key-1": {"x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU", "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0"},
+    "key-2": {"x": "MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4", "y": "4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"},
+}
+
+
+def encoded(content):
+    return base64.urlsafe_b64encode(content).rstrip(b"=").decode()
+
+
+def signing(faults):
+    """Puts a token that names the present key on each delivery. Nobody here verifies more of it than the name: what is
+    shown is who knows which key, and not that signatures work."""
+
+    async def sign(request):
+        header = {"alg": "ES256", "kid": faults.key, "typ": "JWT"}
+        parts = [json.dumps(header).encode(), json.dumps({"iss": "agent"}).encode(), os.urandom(64)]
+        request.headers["authorization"] = "Bearer " + ".".join(encoded(part) for part in parts)
+
+    return sign
 
 
 class Store(InMemoryTaskStore):
@@ -165,7 +192,8 @@ async def serve(name, ports, plan):
     faults, store = Faults(), Store()
     base = f"http://127.0.0.1:{ports['front']}"
     configs = InMemoryPushNotificationConfigStore()
-    sender = BasePushNotificationSender(httpx.AsyncClient(), configs)
+    hooks = {"request": [signing(faults)]} if name in plan["signers"] else {}
+    sender = BasePushNotificationSender(httpx.AsyncClient(event_hooks=hooks), configs)
     handler = DefaultRequestHandler(
         agent_executor=Works(faults),
         task_store=store,
@@ -181,14 +209,20 @@ async def serve(name, ports, plan):
             faults.released.clear()
         if order.get("release"):
             faults.released.set()
+        faults.key = order.get("key", faults.key)
         store.is_empty = order.get("forget", store.is_empty)
         store.reopened |= {order["reopen"]} if "reopen" in order else set()
         return JSONResponse({})
+
+    async def keys(_):
+        public = {"kty": "EC", "crv": "P-256", "kid": faults.key, "use": "sig", "alg": "ES256", **KEYS[faults.key]}
+        return JSONResponse({"keys": [public]})
 
     async def shown(_):
         return card(name, base, faults)
 
     routes = create_jsonrpc_routes(handler, "/a2a") + create_agent_card_routes(card(name, base, faults), shown)
+    routes.append(Route("/.well-known/jwks.json", keys))
     app = Starlette(routes=routes)
     watched = OpenTelemetryMiddleware(Cut(app, faults), tracer_provider=own.tracers)
     control = Starlette(routes=[Route("/fault", plant, methods=["POST"])])

@@ -58,8 +58,14 @@ class Caller:
         (await self.aside.post(url, json=fault)).raise_for_status()
 
     async def do_refuse(self, refuses):
-        """Makes the webhook refuse, or take."""
+        """Makes the webhook refuse, or take; then it also looks at keys again."""
         self.receiver.refuses = refuses
+        if not refuses:
+            self.receiver.keys.clear()
+
+    async def do_keys(self, agent):
+        """Fetches an agent's keys."""
+        return (await self.http.get(self.base(agent) + "/.well-known/jwks.json")).json()
 
     async def do_told(self):
         """What came to the webhook, and how many exchanges a2a-drift has."""
@@ -70,7 +76,9 @@ class Caller:
         self.cards[agent] = await A2ACardResolver(self.http, self.base(agent)).get_agent_card()
         return [skill.id for skill in self.cards[agent].skills]
 
-    async def do_send(self, agent, streaming=False, blocking=True, skill="summarize-v2", hook=None, version=None):
+    async def do_send(
+        self, agent, streaming=False, blocking=True, skill="summarize-v2", hook=None, version=None, task=None
+    ):
         """Sends a message on the card that was fetched last; the task, and its state as far as the caller saw it."""
         card = self.cards[agent]
         http = self.http
@@ -79,7 +87,7 @@ class Caller:
         config = ClientConfig(streaming=streaming, polling=not blocking, httpx_client=http)
         client = ClientFactory(config).create(card)
         message = Message(
-            message_id=str(uuid.uuid4()), role=Role.ROLE_USER, parts=[Part(text="Summarise this.")]
+            message_id=str(uuid.uuid4()), role=Role.ROLE_USER, parts=[Part(text="Summarise this.")], task_id=task
         )
         if skill:
             ParseDict({"skillId": skill}, message.metadata)

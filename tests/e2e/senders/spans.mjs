@@ -34,6 +34,8 @@ const processor = new BatchSpanProcessor(counting, {
 });
 const provider = new NodeTracerProvider({
   resource: resourceFromAttributes({ 'service.name': name }),
+  // For all of them together; its default is for what a program has left at its end.
+  forceFlushTimeoutMillis: 600000,
   spanProcessors: [processor],
 });
 const tracer = provider.getTracer('e2e');

@@ -1,7 +1,7 @@
 //! The dashboard Agent: one agent, from its findings to its card, tasks and webhooks.
 
 use super::dashboard::{Dashboard, JOB};
-use super::expr::{card, quantile, rate, share_failing, watched};
+use super::expr::{card, per_minute, quantile, share_failing, watched};
 use super::panel::Panel;
 use super::{CHOSEN, Placed, SINCE, about_agents, bands, drifting, failures, findings};
 
@@ -60,16 +60,16 @@ fn generations() -> Panel {
 }
 
 fn calls() -> Vec<Placed> {
-    let operations = Panel::areas("Calls by operation", "Calls a second, whatever their outcome.")
-        .query(&format!("sum by (operation) ({})", rate("a2a_exchanges_total", CHOSEN)), "{{operation}}")
-        .unit("reqps");
+    let operations = Panel::areas("Calls by operation", "Calls a minute, whatever their outcome.")
+        .query(&per_minute("operation", "a2a_exchanges_total", CHOSEN), "{{operation}}")
+        .unit("reqpm");
     vec![(12, operations), (12, failures(CHOSEN))]
 }
 
 fn tasks() -> Vec<Placed> {
-    let states = Panel::lines("Tasks by the state they enter", "Tasks a second that were seen to enter a state.")
-        .query(&format!("sum by (state) ({})", rate("a2a_task_states_total", CHOSEN)), "{{state}}")
-        .unit("cps");
+    let states = Panel::lines("Tasks by the state they enter", "Tasks a minute that were seen to enter a state.")
+        .query(&per_minute("state", "a2a_task_states_total", CHOSEN), "{{state}}")
+        .unit("cpm");
     let description = "From the message that made a task to its end: half, nine in ten, and 99 in a hundred took no \
         longer.";
     let duration = "a2a_task_duration_seconds";
@@ -87,13 +87,15 @@ fn tasks() -> Vec<Placed> {
 
 fn webhooks() -> Vec<Placed> {
     let deliveries = "a2a_push_deliveries_total";
-    let outcomes = Panel::areas("Webhook deliveries by outcome", "Deliveries a second that this agent sent.")
-        .query(&format!("sum by (outcome) ({})", rate(deliveries, CHOSEN)), "{{outcome}}")
-        .unit("reqps")
+    let outcomes = Panel::areas("Webhook deliveries by outcome", "Deliveries a minute that this agent sent.")
+        .query(&per_minute("outcome", deliveries, CHOSEN), "{{outcome}}")
+        .without_value("none seen")
+        .unit("reqpm")
         .coloured(&[("ok", "green")]);
     let description = "Share of deliveries that were not accepted: results that nobody hears of.";
     let refused = Panel::lines("Webhook deliveries that are refused", description)
         .query(&share_failing(deliveries, CHOSEN, &watched(JOB)), "refused")
+        .without_value("none seen")
         .unit("percentunit")
         .max(1.0);
     vec![(12, outcomes), (12, refused)]

@@ -7,6 +7,11 @@ pub(super) fn rate(metric: &str, chosen: &str) -> String {
     format!("rate({metric}{{{chosen}}}[$__rate_interval])")
 }
 
+/// A counter as what it counts in a minute: of tasks and calls of agents a second sees parts of one.
+pub(super) fn per_minute(by: &str, metric: &str, chosen: &str) -> String {
+    format!("60 * sum by ({by}) ({})", rate(metric, chosen))
+}
+
 /// What a counter counted in a step.
 pub(super) fn counted(metric: &str, chosen: &str) -> String {
     format!("increase({metric}{{{chosen}}}[$__rate_interval])")
@@ -17,9 +22,14 @@ pub(super) fn failing(chosen: &str) -> String {
     format!(r#"{chosen}, outcome!~"ok|unknown""#)
 }
 
-/// The share of a counter that did not end well; `none` where nothing ever failed.
+/// The share of a counter that did not end well; `none` where nothing ever failed, and nothing where nothing is counted.
 pub(super) fn share_failing(metric: &str, chosen: &str, none: &str) -> String {
-    format!("(sum({}) or {none}) / sum({})", rate(metric, &failing(chosen)), rate(metric, chosen))
+    format!("(sum({}) or {none}) / (sum({}) > 0)", rate(metric, &failing(chosen)), rate(metric, chosen))
+}
+
+/// What of a counter is not idle: labels that are known from the start stand at zero.
+pub(super) fn counting(by: &str, metric: &str, chosen: &str) -> String {
+    format!("sum by ({by}) ({}) > 0", rate(metric, chosen))
 }
 
 /// A quantile of a histogram.

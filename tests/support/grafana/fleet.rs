@@ -1,7 +1,7 @@
 //! The dashboard Fleet: what drifts now, since when, whose fault; then how the fleet does.
 
 use super::dashboard::{Dashboard, JOB};
-use super::expr::{active, card, counted, failing, rate, share_failing, watched};
+use super::expr::{active, card, counted, failing, per_minute, rate, share_failing, watched};
 use super::panel::Panel;
 use super::{CHOSEN, Placed, SEVERITY_COLOURS, SINCE, about_agents, bands, drifting, failures, findings, to_agent};
 
@@ -11,7 +11,8 @@ pub(super) fn fleet() -> Dashboard {
     about_agents(Dashboard::new("a2a-drift-fleet", "A2A fleet: what drifts", description), true)
         .row("Now", 4, now())
         .row("Drift", 9, vec![(24, drifts())])
-        .row("Since when", 8, since())
+        .row("Since when", 8, vec![(24, since())])
+        .row("How many", 8, how_many())
         .row("Calls", 8, calls())
         .row("Tasks", 8, tasks())
         .row("Webhooks and cards", 8, webhooks_and_cards())
@@ -47,23 +48,20 @@ fn drifts() -> Panel {
     drifting("What drifts now", description, false)
 }
 
-fn since() -> Vec<Placed> {
+fn since() -> Panel {
     let description = "Each drift is a band while it stands: a rule on an agent, however many findings it has. \
         Marks are last changes of cards: a drift that begins at one most often comes of it.";
-    let bands = bands(description, "rule, agent", "{{rule}} on {{agent}}");
+    bands(description, "rule, agent", "{{rule}} on {{agent}}")
+}
+
+fn how_many() -> Vec<Placed> {
     let active = active(CHOSEN);
     let agents = Panel::areas("Active findings by agent", "How many findings each agent has: whether it gets worse.")
         .query(&format!("sum by (agent) ({active})"), "{{agent}}")
+        .without_value("none")
         .unit("short");
-    let suspects = Panel::bars("Whose fault it looks like", "Active findings by suspect: the side to begin with.")
-        .query(&format!("sort_desc(sum by (suspect) ({active}))"), "{{suspect}}")
-        .unit("short")
-        .colours(&[(1.0, "orange")]);
-    vec![(10, bands), (8, agents), (6, suspects)]
-}
-
-fn calls() -> Vec<Placed> {
-    let description = "New findings in each step, whatever became of them. Points lead to the traces they rest on.";
+    let description = "New findings in each step, of all agents and whatever became of them. Points lead to the traces \
+        they rest on.";
     let chosen = format!(r#"{JOB}, severity=~"$severity""#);
     let began = Panel::lines("Findings that began", description)
         .query(&format!("sum by (severity) ({})", counted("a2a_drift_findings_total", &chosen)), "{{severity}}")
@@ -71,19 +69,29 @@ fn calls() -> Vec<Placed> {
         .unit("short")
         .spikes()
         .coloured(&SEVERITY_COLOURS);
+    let suspects = Panel::bars("Whose fault it looks like", "Active findings by suspect: the side to begin with.")
+        .query(&format!("sort_desc(sum by (suspect) ({active}))"), "{{suspect}}")
+        .without_value("nobody's")
+        .unit("short")
+        .colours(&[(1.0, "orange")]);
+    vec![(8, agents), (8, began), (8, suspects)]
+}
+
+fn calls() -> Vec<Placed> {
     let (failed, all) = (rate("a2a_exchanges_total", &failing(CHOSEN)), rate("a2a_exchanges_total", CHOSEN));
     let description = "Share of the calls to an agent that did not end well: the ten worst.";
     let worst = Panel::lines("Agents whose calls fail most", description)
         .query(&format!("topk(10, sum by (agent) ({failed}) / sum by (agent) ({all}) > 0)"), "{{agent}}")
+        .without_value("none failed")
         .unit("percentunit")
         .max(1.0);
-    vec![(8, began), (8, failures(CHOSEN)), (8, worst)]
+    vec![(12, failures(CHOSEN)), (12, worst)]
 }
 
 fn tasks() -> Vec<Placed> {
-    let states = Panel::lines("Tasks by the state they enter", "Tasks a second that were seen to enter a state.")
-        .query(&format!("sum by (state) ({})", rate("a2a_task_states_total", CHOSEN)), "{{state}}")
-        .unit("cps");
+    let states = Panel::lines("Tasks by the state they enter", "Tasks a minute that were seen to enter a state.")
+        .query(&per_minute("state", "a2a_task_states_total", CHOSEN), "{{state}}")
+        .unit("cpm");
     let description =
         "Tasks that have not ended: the ten agents with most. A line that only rises is work that nobody ends.";
     let open = Panel::lines("Open tasks by agent", description)
@@ -95,9 +103,11 @@ fn tasks() -> Vec<Placed> {
 fn webhooks_and_cards() -> Vec<Placed> {
     let deliveries = "a2a_push_deliveries_total";
     let (refused, all) = (rate(deliveries, &failing(CHOSEN)), rate(deliveries, CHOSEN));
-    let description = "Share of an agent's deliveries that were not accepted: results that nobody hears of.";
+    let description =
+        "Share of an agent's deliveries that were not accepted, the ten worst: results that nobody hears of.";
     let webhooks = Panel::lines("Webhook deliveries that are refused", description)
-        .query(&format!("sum by (agent) ({refused}) / sum by (agent) ({all})"), "{{agent}}")
+        .query(&format!("topk(10, sum by (agent) ({refused}) / sum by (agent) ({all}) > 0)"), "{{agent}}")
+        .without_value("none refused")
         .unit("percentunit")
         .max(1.0);
     let shown = format!("max by (agent, version, card) ({})", card(CHOSEN));

@@ -58,18 +58,19 @@ fn findings() -> (Panel, Panel) {
 
 /// Calls that fail.
 fn failures(chosen: &str) -> Panel {
-    let description = "Calls a second that did not end well. capability: the agent does not know the skill or \
+    let description = "Calls a minute that did not end well. capability: the agent does not know the skill or \
         mode asked for; not-found: nor the task; auth: it does not take the credentials; version: nor the protocol's \
         version.";
-    let failed = expr::rate("a2a_exchanges_total", &expr::failing(chosen));
     Panel::areas("Calls that fail, by outcome", description)
-        .query(&format!("sum by (outcome) ({failed})"), "{{outcome}}")
-        .unit("reqps")
+        .query(&expr::per_minute("outcome", "a2a_exchanges_total", &expr::failing(chosen)), "{{outcome}}")
+        .without_value("none failed")
+        .unit("reqpm")
 }
 
 /// Drifts as bands of equal height while they stand, however many findings they have.
 fn bands(description: &'static str, by: &str, legend: &str) -> Panel {
     Panel::lines("Since when", description)
+        .without_value("nothing drifted")
         .query(&format!("sum by ({by}) ({}) > bool 0", expr::active(CHOSEN)), legend)
         .unit("short")
         .time_line()
@@ -112,6 +113,7 @@ fn drifting(title: &'static str, description: &'static str, is_of_one_agent: boo
         .query(&format!("min by ({by}) ({since}) * 1000"), &format!("{legend}: since"))
         .query(&format!("max by ({by}) ({rank})"), &format!("{legend}: rank"))
         .columns(&columns, "Value #C")
+        .without_value("nothing drifts, if it is watched: see above")
         .of("Severity", &severity_column())
         .of("Rule", &[("links", in_new_tab("Runbook of ${__value.text}", "${runbooks}#${__value.text}"))])
         .of("Agent", &[("links", to_agent())])

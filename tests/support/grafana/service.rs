@@ -2,7 +2,7 @@
 
 use super::Placed;
 use super::dashboard::{Dashboard, JOB};
-use super::expr::{counted, quantile, rate, watched};
+use super::expr::{counted, counting, quantile, rate, watched};
 use super::panel::Panel;
 
 const CHOSEN: &str = r#"job=~"$job", instance=~"$instance""#;
@@ -15,6 +15,7 @@ pub(super) fn service() -> Dashboard {
         .addresses()
         .row("Now", 4, now())
         .row("What comes in", 8, incoming())
+        .row("What is turned away", 8, turned_away())
         .row("How far behind", 8, behind())
         .row("What judges", 8, judging())
         .row("What is kept, and the process", 8, keeping())
@@ -38,10 +39,8 @@ fn now() -> Vec<Placed> {
         .unit("s")
         .colours(&[(10.0, "orange"), (60.0, "red")]);
     let (rejected, received) = (rate("a2a_drift_rejected_total", CHOSEN), rate("a2a_drift_received_total", CHOSEN));
-    // There is no series of what was rejected until something is.
-    let rejected = format!("(sum({rejected}) or {})", watched(CHOSEN));
     let rejected = Panel::stat("Not understood", "Share of what came in that was rejected.")
-        .query(&format!("{rejected} / (sum({received}) + {rejected})"), "share")
+        .query(&format!("sum({rejected}) / (sum({received}) + sum({rejected}) > 0)"), "share")
         .unit("percentunit")
         .without_value("nothing comes in")
         .colours(&[(0.01, "orange"), (0.05, "red")]);
@@ -55,23 +54,44 @@ fn now() -> Vec<Placed> {
 }
 
 fn incoming() -> Vec<Placed> {
-    let received = rate("a2a_drift_received_total", CHOSEN);
-    let ignored = rate("a2a_drift_ignored_total", CHOSEN);
     let description = "Spans, log records and exchanges a second. What holds no A2A is counted and not kept.";
     let received = Panel::lines("Received", description)
-        .query(&format!("sum by (receiver, signal) ({received})"), "{{receiver}} {{signal}}")
-        .query(&format!("sum by (signal) ({ignored})"), "no A2A: {{signal}}")
+        .query(&counting("receiver, signal", "a2a_drift_received_total", CHOSEN), "{{receiver}} {{signal}}")
+        .query(&counting("signal", "a2a_drift_ignored_total", CHOSEN), "no A2A: {{signal}}")
+        .without_value("nothing comes in")
         .unit("cps");
-    let rejected = rate("a2a_drift_rejected_total", CHOSEN);
+    let connections = Panel::lines("Connections", "Connections of senders that are open.")
+        .query(&format!("max by (instance) (a2a_drift_connections{{{CHOSEN}}})"), "{{instance}}")
+        .unit("short");
+    let description = "Connections in each step that were not let in (too-many, handshake, accept-failed) or whose \
+        headers took too long (slow-headers).";
+    let lost = counted("a2a_drift_connections_lost_total", CHOSEN);
+    let lost = Panel::lines("Connections lost", description)
+        .query(&format!("sum by (reason) ({lost}) > 0"), "{{reason}}")
+        .without_value("none lost")
+        .unit("short")
+        .spikes();
+    vec![(12, received), (6, connections), (6, lost)]
+}
+
+fn turned_away() -> Vec<Placed> {
     let description = "Pieces of input a second that were not understood, by reason. Senders do not send them again.";
-    let rejected =
-        Panel::areas("Rejected", description).query(&format!("sum by (reason) ({rejected})"), "{{reason}}").unit("cps");
-    let refused = rate("a2a_drift_refused_total", CHOSEN);
+    let rejected = Panel::areas("Rejected", description)
+        .query(&counting("reason", "a2a_drift_rejected_total", CHOSEN), "{{reason}}")
+        .without_value("nothing rejected")
+        .unit("cps");
     let description = "Deliveries a second that were not taken, by reason. Senders keep them and send them again.";
     let refused = Panel::areas("Refused", description)
-        .query(&format!("sum by (receiver, reason) ({refused})"), "{{receiver}} {{reason}}")
+        .query(&counting("receiver, reason", "a2a_drift_refused_total", CHOSEN), "{{receiver}} {{reason}}")
+        .without_value("nothing refused")
         .unit("cps");
-    vec![(8, received), (8, rejected), (8, refused)]
+    let description = "Requests a second that are wrong as such, by reason: no or another token (unauthenticated), a \
+        path that is none (not-found), too large. Senders give them up.";
+    let denied = Panel::areas("Denied", description)
+        .query(&counting("receiver, reason", "a2a_drift_denied_total", CHOSEN), "{{receiver}} {{reason}}")
+        .without_value("nothing denied")
+        .unit("reqps");
+    vec![(8, rejected), (8, refused), (8, denied)]
 }
 
 fn behind() -> Vec<Placed> {
@@ -107,14 +127,16 @@ fn judging() -> Vec<Placed> {
     let description = "Evaluations in each step that ended in an error or ran out of their budget, the five \
         worst rules. The log names the error.";
     let failed = Panel::lines("Evaluations that fail", description)
-        .query(&format!("topk(5, sum by (rule) ({failed}))"), "{{rule}}")
+        .query(&format!("topk(5, sum by (rule) ({failed}) > 0)"), "{{rule}}")
+        .without_value("none fails")
         .unit("short")
         .spikes();
     let description = "Rules that cannot find anything: no instance gets a field that they need. `a2a-drift rules show \
         RULE` names the fields.";
     let blind = Panel::table("Blind rules", description)
         .query(&format!("min by (rule) (a2a_drift_rule_blind{{{CHOSEN}}}) == 1"), "{{rule}}")
-        .columns(&[("rule", "Rule")], "Value");
+        .columns(&[("rule", "Rule")], "Value")
+        .without_value("every rule sees, or nothing is watched");
     vec![(10, spent), (7, failed), (7, blind)]
 }
 

@@ -12,8 +12,9 @@ use super::IdentitySettings;
 use super::directory::Directory;
 use super::entry::Entry;
 use super::references::References;
-use super::relation::{Keys, Reading, Relation, Slot};
-use crate::tables::Fact;
+use super::relation::{Keys, NO_KEY, Reading, Relation, Slot};
+use super::routes::{self, MOST_OF_A_CALL};
+use crate::tables::{ExchangeRow, Fact};
 
 /// All facts in their relations.
 #[derive(Debug, Clone)]
@@ -114,6 +115,7 @@ impl Web {
     /// Takes a fact; its identity is resolved by the next [`Web::resolve`].
     pub(super) fn insert(&mut self, fact: Fact) -> Slot {
         let entry = Entry::new(fact, &self.keys);
+        self.route(&entry, true);
         match &entry.fact {
             Fact::Card(row) => self.directory.look(row, true),
             Fact::CardEndpoint(row) => self.directory.endpoint(row, true),
@@ -167,7 +169,31 @@ impl Web {
         if relations.referring.members(keys.reference).next().is_none() {
             self.references.forget(keys.reference);
         }
+        self.route(&entry, false);
         Some(entry)
+    }
+
+    /// Takes note of where a call went that is not among the facts, or forgets it.
+    fn route(&mut self, entry: &Entry, came: bool) {
+        let Fact::Exchange(row) = &entry.fact else { return };
+        self.directory.route(routes::told(row), came);
+        if entry.keys.call == NO_KEY {
+            return;
+        }
+        let of_call = self.relations.calls.members(entry.keys.call);
+        let rows = of_call.filter_map(|slot| match &self.entries.get(slot as usize)?.as_ref()?.fact {
+            Fact::Exchange(row) => Some(&**row),
+            _ => None,
+        });
+        let others: Vec<&ExchangeRow> = rows.take(MOST_OF_A_CALL + 1).collect();
+        if others.len() < MOST_OF_A_CALL {
+            others.iter().for_each(|other| self.directory.route(routes::shared(row, other), came));
+        } else if others.len() == MOST_OF_A_CALL {
+            // One more than are looked at: with it none counts, and without it all do.
+            for (at, one) in others.iter().enumerate() {
+                others.iter().skip(at + 1).for_each(|other| self.directory.route(routes::shared(one, other), !came));
+            }
+        }
     }
 
     /// Resolves what changed since the last time; the facts whose identity is another, those that came among them.

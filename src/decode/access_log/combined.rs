@@ -1,0 +1,99 @@
+//! The common and the combined log format of Apache and nginx, with or without the virtual host before them.
+//!
+//! In: `[HOST] CLIENT IDENT USER [TIME] "METHOD PATH PROTOCOL" STATUS SIZE …`. Out: the record, without a host where the
+//! line names none. Reads no header and no query beyond the url.
+
+use serde_json::Value;
+
+use super::super::headers::absolute_url;
+use super::super::record::{LogRecord, Origin};
+use super::super::route::Frame;
+use super::words::{Word, Words};
+use super::{Line, request_line};
+use crate::instant::Instant;
+
+/// Words up to the size of the answer, with a virtual host before them.
+const WORDS: usize = 8;
+
+pub(super) fn of_text(text: &str, origin: &Origin, frame: &Frame<'_>) -> Option<LogRecord> {
+    // Most texts are none; looking for the bracket costs little.
+    text.split_once(" [").filter(|(before, _)| before.len() < 1024)?;
+    let words: Vec<Word<'_>> = Words::of(text).take(WORDS).collect();
+    let (host, words) = match words.as_slice() {
+        [Word::Bare(host), rest @ ..] if matches!(rest.get(3), Some(Word::Bracketed(_))) => (*host, rest),
+        rest => ("", rest),
+    };
+    let [Word::Bare(client), Word::Bare(_), _, Word::Bracketed(time), Word::Quoted(request), Word::Bare(status), ..] =
+        words
+    else {
+        return None;
+    };
+    let (method, path) = request_line(request)?;
+    let at = time_local(time)?;
+    let line = Line {
+        method,
+        url: absolute_url(path, "", host),
+        status: Some(status.parse().ok().filter(|code| (100..=599).contains(code))?),
+        client,
+        upstream: "",
+        started: Some(at),
+        ended: None,
+    };
+    Some(line.record(Value::Null, origin, frame))
+}
+
+/// `30/Nov/2026:06:15:34 +0000`
+pub(in crate::decode) fn time_local(text: &str) -> Option<Instant> {
+    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+    let (date, rest) = text.split_once(':')?;
+    let (time, zone) = rest.split_once(' ')?;
+    let mut parts = date.split('/');
+    let (day, month, year) = (parts.next()?, parts.next()?, parts.next()?);
+    let month = MONTHS.iter().position(|name| *name == month)? + 1;
+    let (hours, minutes) = zone.split_at_checked(3)?;
+    Instant::parse_rfc3339(&format!("{year}-{month:02}-{day}T{time}{hours}:{minutes}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::framing::collect::Collected;
+
+    fn read(line: &str) -> Option<LogRecord> {
+        of_text(line, &Collected::origin(), &Frame::default())
+    }
+
+    #[test]
+    fn the_documented_lines_are_read_with_and_without_a_virtual_host() {
+        // The example of Apache's documentation, then the same with more words.
+        let common = r#"127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /apache_pb.gif HTTP/1.0" 200 2326"#;
+        let combined = r#"127.0.0.1 - frank [10/Oct/2000:13:55:36 -0700] "GET /apache_pb.gif HTTP/1.0" 200 2326 "http://www.example.com/start.html" "Mozilla/4.08 [en] (Win98; I ;Nav)""#;
+        let vhost = format!("agents.example:443 {combined}");
+        for (line, key, url) in [
+            (common, "url.path", "/apache_pb.gif"),
+            (combined, "url.path", "/apache_pb.gif"),
+            (vhost.as_str(), "url.full", "http://agents.example:443/apache_pb.gif"),
+        ] {
+            let record = read(line).unwrap_or_else(|| panic!("{line}"));
+            assert_eq!(record.attributes.text(key).as_deref(), Some(url), "{line}");
+            assert_eq!(record.attributes.text("client.address").as_deref(), Some("127.0.0.1"));
+            assert_eq!(record.attributes.text("http.response.status_code").as_deref(), Some("200"));
+            assert_eq!(record.at, Instant::parse_rfc3339("2000-10-10T20:55:36Z"));
+        }
+    }
+
+    #[test]
+    fn lines_of_other_forms_are_none() {
+        for line in [
+            "",
+            "a b c [d] \"e\" f",
+            r#"127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "-" 400 0"#,
+            r#"127.0.0.1 - - [10/Okt/2000:13:55:36 -0700] "GET / HTTP/1.0" 200 1"#,
+            r#"127.0.0.1 - - [10/Oct/2000:13:55:36] "GET / HTTP/1.0" 200 1"#,
+            r#"127.0.0.1 - - [10/Oct/2000:13:55:36 -0700] "GET / HTTP/1.0" 999 1"#,
+            r#"127.0.0.1 - - [10/Oct/2000:13:55:36 ä07] "GET / HTTP/1.0" 200 1"#,
+        ] {
+            assert_eq!(read(line), None, "{line}");
+        }
+    }
+}
