@@ -36,10 +36,10 @@ pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
     if form == Form::Parquet && args.output.is_none() && std::io::stdout().is_terminal() {
         bail!("Parquet is nothing for a terminal: name a file with --output, or pipe it");
     }
+    let paths = if args.paths.is_empty() { vec![config.serve.data.clone()] } else { args.paths };
     // A mistake in the question is told before much is read.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(engine.ask(Facts::default().batches()?, &sql))?;
-    let paths = if args.paths.is_empty() { vec![config.serve.data.clone()] } else { args.paths };
     let progress = Progress::start(!global.quiet && global.verbose == 0);
     let (facts, account) = gather(&paths, &config, &progress)?;
     if facts.is_empty() {

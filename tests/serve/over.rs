@@ -3,9 +3,10 @@
 
 use std::time::Duration;
 
+use a2a_drift::rules::cases::assemble::Capture;
+
 use super::host::{Folder, Serving, eventually};
 use super::memory::now;
-use crate::support::assemble::Capture;
 use crate::support::library;
 use crate::support::times::{move_times, times_in};
 

@@ -18,8 +18,8 @@ fn sample() -> Coverage {
         formats: formats.to_vec(),
         emitters: names(&["kong"]),
         records,
+        logs: 0,
         rejects: u64::from(records == 7),
-        ..SourceIntake::default()
     };
     Coverage {
         intake: Intake {
