@@ -106,13 +106,16 @@ fn every_fixture_gives_its_request_its_log_line_and_one_reject() {
 }
 
 #[test]
-fn a_request_log_of_cloud_run_is_an_exchange() {
+fn a_request_log_of_cloud_run_is_an_access_log_with_its_trace_and_service() {
     let sink = read(fixture("cloud-logging/request.jsonl"));
-    let exchange = sink.exchanges()[0];
-    assert_eq!((exchange.method.as_str(), exchange.url.as_str()), ("POST", "https://orders-abc.a.run.app/a2a"));
-    assert_eq!((exchange.status, exchange.started_at), (Some(503), Some(Instant(FIRST))));
-    assert_eq!((exchange.trace_id.as_str(), exchange.span_id.as_str()), ("06796866738c859f2f19b7cfb3214824", ""));
-    assert_eq!((sink.exchanges().len(), sink.rejects.len()), (1, 0));
+    assert_eq!(sink.formats, ["cloud-logging", "access-log"]);
+    let line = log(&sink.records[0]);
+    assert_eq!(line.body["httpRequest"]["requestUrl"], "https://orders-abc.a.run.app/a2a");
+    assert_eq!(line.body["httpRequest"]["status"], 503);
+    assert_eq!(line.trace_id, "06796866738c859f2f19b7cfb3214824");
+    assert_eq!(line.resource.text("service.name").as_deref(), Some("orders"));
+    assert!(line.at.is_some());
+    assert_eq!((sink.records.len(), sink.rejects.len()), (1, 0));
 }
 
 #[test]
