@@ -9,6 +9,7 @@ use crate::decode::record::{Attributes, Exchange, Headers, LogRecord, Observer};
 use crate::decode::{access_log, python_repr, tree};
 use crate::normalize::aliases::{Aliases, Carrier, Gives, Key, Said};
 use crate::normalize::card::{self, CardLook};
+use crate::normalize::hook_url::hook_url;
 use crate::normalize::place::bare_url;
 use crate::tables::{Common, Facts, TaskEventColumns, TaskEventRow};
 
