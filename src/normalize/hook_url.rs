@@ -15,9 +15,12 @@ const MARK: char = '~';
 /// The url as it may be kept. Applied to what it gave, it changes nothing.
 pub(crate) fn hook_url(url: &str) -> String {
     let start = url.find("//").map_or(0, |at| at + 2);
-    let Some(path) = url.get(start..).and_then(|rest| rest.find('/')).map(|at| start + at) else { return url.to_owned() };
+    let Some(path) = url.get(start..).and_then(|rest| rest.find('/')).map(|at| start + at) else {
+        return url.to_owned();
+    };
     let (place, path) = url.split_at(path);
-    let parts: Vec<String> = path.split('/').map(|part| if is_token(part) { hashed(part) } else { part.to_owned() }).collect();
+    let parts: Vec<String> =
+        path.split('/').map(|part| if is_token(part) { hashed(part) } else { part.to_owned() }).collect();
     format!("{place}{}", parts.join("/"))
 }
 

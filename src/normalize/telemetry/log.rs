@@ -194,7 +194,7 @@ impl Reader<'_> {
                 self.card(&url(), None, Some(status.unwrap_or(0)), facts);
             }
             Gives::PushSent | Gives::PushFailed => {
-                let note = self.delivery(said, url(), said.gives == Gives::PushFailed);
+                let note = self.delivery(said, hook_url(&url()), said.gives == Gives::PushFailed);
                 // That something somewhere was not delivered is about no delivery.
                 let names = [&note.task_id, &note.url, &note.seen.trace_id];
                 if names.iter().any(|name| !name.is_empty()) {
