@@ -223,8 +223,8 @@ fn an_agent_that_is_called_as_a_word_of_the_labels_is_told_from_what_that_means(
         measures.apply(&came(|facts| facts.push_exchange(exchange(common(at, agent, "client", ""), "", "ok"))));
     }
     let mut of_agents: Vec<String> = values(&measures.snapshot())
-        .into_iter()
-        .filter_map(|(series, _)| Some(series.strip_prefix("a2a_exchanges_total ")?.split(' ').next()?.to_owned()))
+        .into_keys()
+        .filter_map(|series| Some(series.strip_prefix("a2a_exchanges_total ")?.split(' ').next()?.to_owned()))
         .collect();
     of_agents.sort();
     assert_eq!(of_agents, ["___other__", "__other__", "_unknown", "unknown"]);

@@ -179,7 +179,8 @@ impl Log {
         let mut file = self.disk.create(&path).at("create", &path)?;
         let written = file.write_all(&[&frame::header(number), bytes].concat()).at("write", &path);
         let synced = written.and_then(|()| file.sync().at("sync", &path));
-        let segment = Segment { bytes: HEADER as u64, ..Segment::new(number) };
+        let mut segment = Segment::new(number);
+        segment.bytes = HEADER as u64;
         self.active = Some(Held { segment, file: Some(file) });
         synced?;
         self.disk.sync_folder(&self.folder).at("sync", &self.folder)?;
