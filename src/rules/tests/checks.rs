@@ -420,6 +420,7 @@ fn a_view_yields_what_it_is_kept_by_and_its_faults_are_told_in_its_own_file() {
         view("reads", "-- by = [\"agent\"]\n", "SELECT t.agent, t.age FROM no_time AS t"),
         view("broken", "", "SELECT e.nothing FROM task_events AS e"),
         view("reads_broken", "", "SELECT b.nothing FROM broken AS b"),
+        rule("r", &[], &format!("SELECT {COLUMNS} FROM task_events AS e")),
     ]);
     let places: Vec<_> =
         found.iter().map(|problem| problem.splitn(4, ':').take(2).collect::<Vec<_>>().join(":")).collect();
