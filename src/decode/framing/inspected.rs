@@ -20,6 +20,10 @@ impl Framer<'_> {
             return false;
         }
         let end = self.inspected_length();
+        if end.is_none() && self.is_cut() && self.open.waits_for(self.window.line()) {
+            self.window.abandon();
+            return true;
+        }
         let text = String::from_utf8_lossy(&self.window.data()[..end.unwrap_or_default()]);
         let (Some(length), Some(value)) = (end, node_repr::to_json(&text)) else {
             self.wasted += self.window.data().len().min(node_repr::MAX_LENGTH) as u64;
@@ -30,6 +34,13 @@ impl Framer<'_> {
         self.router.printed(value, &origin);
         self.window.consume(length);
         true
+    }
+
+    /// Whether the stream ends before it can be told that an object of Node's does not: no other value begins meanwhile.
+    fn is_cut(&mut self) -> bool {
+        let is_all = self.window.more() == Fill::End;
+        let data = self.window.data();
+        is_all && data.len() <= node_repr::MAX_LENGTH && memchr::memmem::find(data, b"\n{").is_none()
     }
 
     /// Length up to the closing brace that stands alone at the beginning of a line.
