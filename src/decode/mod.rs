@@ -39,6 +39,8 @@ mod json_log;
 mod lines;
 mod node_repr;
 mod route;
+#[cfg(test)]
+mod so_far;
 mod trace_export;
 mod wrapper;
 

@@ -171,3 +171,50 @@ impl Sink for Buffer {
 
     fn recognised(&mut self, _: &Arc<str>, _: &'static str) {}
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::time::Duration;
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::receive::Follower;
+
+    fn call(id: u64) -> String {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"kind":"task"}}}}"#)
+    }
+
+    fn cri(stream: &str, tag: &str, text: &str) -> String {
+        format!("2026-11-30T06:15:34Z {stream} {tag} {text}\n")
+    }
+
+    #[test]
+    fn lines_that_are_read_once_more_yield_and_count_only_what_is_new() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut follower = Follower::new(vec![file.path().to_owned()], vec![], 1 << 20, Duration::from_secs(3600));
+        let reading = Reading { limits: Limits::default(), keys: KeyMap::built_in().clone(), observers: Vec::new() };
+        let bad = cri("stderr", "F", "{\"a\" 1}");
+        let lines = [
+            cri("stderr", "F", &call(1)) + &cri("stdout", "P", &call(2)[..9]) + &bad + &cri("stderr", "F", &call(3)),
+            cri("stderr", "F", &call(4)) + &bad,
+            cri("stdout", "F", &call(2)[9..]) + &cri("stderr", "F", &call(5)),
+        ];
+        let mut read = Vec::new();
+        for text in lines {
+            file.as_file().write_all(text.as_bytes()).unwrap();
+            let grown = Arc::new(follower.poll().remove(0));
+            let (answer, _) = oneshot::channel();
+            let decoded = reading.decode(&Work::Grown(Arc::clone(&grown), answer));
+            let ids = decoded.records.iter().map(|record| match record {
+                Record::Document(document) => (line_of(&document.origin), document.value["id"].as_u64().unwrap()),
+                other => panic!("{other:?}"),
+            });
+            read.push((ids.collect::<Vec<_>>(), decoded.rejects.values().sum::<u64>()));
+            follower.done(&grown, decoded.incomplete);
+        }
+        assert_eq!(read, [(vec![(1, 1), (4, 3)], 1), (vec![(5, 4)], 1), (vec![(2, 2), (8, 5)], 0)]);
+        assert!(follower.poll().is_empty());
+    }
+}

@@ -470,6 +470,137 @@ mod tests {
         assert_eq!(taken(&mut follower), [(5, "{\n}\n".to_owned())]);
     }
 
+    /// The one piece that a poll hands out.
+    fn one(follower: &mut Follower) -> Grown {
+        let mut grown = follower.poll();
+        assert_eq!(grown.len(), 1);
+        grown.remove(0)
+    }
+
+    fn incomplete(from: u64) -> Option<Incomplete> {
+        Some(Incomplete { from, known: HashSet::from([7]) })
+    }
+
+    fn text(piece: &Grown) -> &str {
+        std::str::from_utf8(&piece.bytes).unwrap()
+    }
+
+    #[test]
+    fn what_is_not_complete_is_handed_out_again_with_what_was_added() {
+        let log = Log::new();
+        log.add("a.log", "1\n2\n3\n");
+        let mut follower = log.follower(vec![]);
+        let piece = one(&mut follower);
+        follower.done(&piece, incomplete(2));
+        assert_eq!(follower.poll(), [], "nothing was added");
+        log.add("a.log", "4");
+        assert_eq!(follower.poll(), [], "no whole line was added");
+        log.add("a.log", "\n");
+        let piece = one(&mut follower);
+        assert_eq!((text(&piece), piece.lines_before, piece.waits_from), ("2\n3\n4\n", 1, 1));
+        assert_eq!(*piece.known, HashSet::from([7]));
+        follower.again(&piece);
+        assert_eq!(one(&mut follower), piece);
+        follower.done(&piece, incomplete(3));
+        log.add("a.log", "5\n");
+        let piece = one(&mut follower);
+        assert_eq!((text(&piece), piece.lines_before), ("4\n5\n", 3));
+        follower.done(&piece, None);
+        log.add("a.log", "6\n");
+        let piece = one(&mut follower);
+        assert_eq!((text(&piece), piece.lines_before, piece.known.len()), ("6\n", 5, 0));
+    }
+
+    #[test]
+    fn after_its_time_what_is_not_complete_is_handed_out_to_be_read_as_it_is_and_what_came_since_may_wait() {
+        let log = Log::new();
+        log.add("a.log", "1\n2\n");
+        let mut follower = log.follower(vec![]);
+        let piece = one(&mut follower);
+        follower.done(&piece, incomplete(2));
+        log.add("a.log", "3\n");
+        let piece = one(&mut follower);
+        follower.done(&piece, incomplete(1));
+        follower.patience = Duration::ZERO;
+        let piece = one(&mut follower);
+        assert_eq!((text(&piece), piece.waits_from), ("2\n3\n", 2), "the third line came later");
+        follower.done(&piece, incomplete(2));
+        let piece = one(&mut follower);
+        assert_eq!((text(&piece), piece.waits_from), ("3\n", 2));
+        follower.done(&piece, None);
+        assert_eq!(follower.poll(), []);
+    }
+
+    #[test]
+    fn what_is_not_complete_is_read_again_after_a_restart() {
+        let log = Log::new();
+        log.add("a.log", "1\n2\n");
+        let mut follower = log.follower(vec![]);
+        let piece = one(&mut follower);
+        follower.done(&piece, incomplete(2));
+        let marks: Vec<Mark> = serde_json::from_slice(&serde_json::to_vec(&follower.marks()).unwrap()).unwrap();
+        log.add("a.log", "3\n");
+        assert_eq!(taken(&mut log.follower(marks)), [(1, "2\n3\n".to_owned())]);
+    }
+
+    #[test]
+    fn a_removed_file_is_kept_as_long_as_something_of_it_is_waited_for() {
+        let log = Log::new();
+        log.add("a.log", "1\n");
+        let mut follower = log.follower(vec![]);
+        let piece = one(&mut follower);
+        follower.done(&piece, incomplete(1));
+        fs::remove_file(log.path("a.log")).unwrap();
+        assert_eq!((follower.poll(), follower.files.len()), (vec![], 1));
+        follower.patience = Duration::ZERO;
+        assert_eq!(taken(&mut follower), [(0, "1\n".to_owned())]);
+        assert_eq!((taken(&mut follower), follower.files.len()), (vec![], 0));
+    }
+
+    #[test]
+    fn a_file_that_is_truncated_within_what_is_waited_for_is_read_anew() {
+        let log = Log::new();
+        log.add("a.log", "1\n2\n3\n");
+        let mut follower = log.follower(vec![]);
+        let piece = one(&mut follower);
+        follower.done(&piece, incomplete(1));
+        fs::write(log.path("a.log"), "1\n").unwrap();
+        let piece = one(&mut follower);
+        assert_eq!((text(&piece), piece.known.len()), ("1\n", 0));
+    }
+
+    #[test]
+    fn reading_again_what_stays_incomplete_costs_no_more_than_reading_it() {
+        let log = Log::new();
+        let line = format!("{}\n", "x".repeat(1 << 10));
+        log.add("a.log", &line);
+        let mut follower = log.follower(vec![]);
+        let (mut handed_out, lines) = (0, 2000);
+        for _ in 0..lines {
+            log.add("a.log", &line);
+            for piece in follower.poll() {
+                handed_out += piece.bytes.len();
+                follower.done(&piece, incomplete(1));
+            }
+        }
+        // Short ones each time; then when as much was added, or a second is over.
+        let short = 2 * (SHORT as usize / line.len()) * SHORT as usize;
+        assert!(handed_out < short + 12 * lines * line.len(), "{handed_out}");
+    }
+
+    #[test]
+    fn a_log_of_values_over_several_lines_is_no_document() {
+        let log = Log::new();
+        log.add("a.log", "{\n  \"a\": 1\n}\n");
+        let mut follower = log.follower(vec![]);
+        assert_eq!(taken(&mut follower), []);
+        log.add("a.log", "{\n");
+        assert_eq!(taken(&mut follower), [(0, "{\n  \"a\": 1\n}\n{\n".to_owned())]);
+        // Objects that Node printed are no JSON at all.
+        log.add("b.log", "{\n  a: 1,\n");
+        assert_eq!(taken(&mut follower), [(0, "{\n  a: 1,\n".to_owned())]);
+    }
+
     #[test]
     fn packed_and_hidden_files_are_passed_over() {
         let log = Log::new();
