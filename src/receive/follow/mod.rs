@@ -123,7 +123,9 @@ impl Follower {
         let Some(followed) = self.files.get_mut(&piece.mark.identity) else { return };
         followed.handed_out = false;
         let before = (followed.mark.offset, followed.open.take());
-        let Some(Incomplete { from, known }) = incomplete else {
+        // What has had its time goes, whatever its reader says: else it would come again for ever.
+        let is_over = |from: u64| from <= 1 && piece.waits_from > 1;
+        let Some(Incomplete { from, known }) = incomplete.filter(|rest| !is_over(rest.from)) else {
             followed.mark = piece.mark.clone();
             return;
         };
@@ -527,8 +529,8 @@ mod tests {
         follower.done(&piece, incomplete(2));
         let piece = one(&mut follower);
         assert_eq!((text(&piece), piece.waits_from), ("3\n", 2));
-        follower.done(&piece, None);
-        assert_eq!(follower.poll(), []);
+        follower.done(&piece, incomplete(1));
+        assert_eq!(follower.poll(), [], "it has had its time, whatever is said of it");
     }
 
     #[test]
