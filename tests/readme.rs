@@ -101,7 +101,7 @@ fn the_configuration_is_one_that_the_program_takes() {
     let (_, (_, settings, _)) = block(configuration).unwrap();
     let mut settings: toml::Table = settings.parse().unwrap();
     // What names files of the reader's own.
-    for elsewhere in ["queries", "vocabulary", "serve"] {
+    for elsewhere in ["queries", "add_queries", "vocabulary", "serve"] {
         assert!(settings.remove(elsewhere).is_some(), "{elsewhere}");
     }
     let folder = tempfile::tempdir().unwrap();
