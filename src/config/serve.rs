@@ -22,6 +22,8 @@ pub struct ServeSettings {
     pub data: PathBuf,
     /// Files and folders that are read as they grow.
     pub follow: Vec<PathBuf>,
+    /// The rest of what such a file ends in the middle of is waited for this long.
+    pub follow_patience: Duration,
     /// Pause between two evaluations.
     pub tick: Duration,
     /// A trace is taken for complete when nothing of it came for this long.
@@ -155,6 +157,7 @@ impl ServeSettings {
             ("admin", self.admin != other.admin),
             ("data", self.data != other.data),
             ("follow", self.follow != other.follow),
+            ("follow_patience", self.follow_patience != other.follow_patience),
             ("tick", self.tick != other.tick),
             ("settle", self.settle != other.settle),
             ("token_file", self.token_file != other.token_file),
@@ -179,6 +182,7 @@ impl Default for ServeSettings {
             admin: local(9464),
             data: PathBuf::from("a2a-drift-data"),
             follow: Vec::new(),
+            follow_patience: Duration::from_secs(5),
             tick: Duration::from_secs(1),
             settle: Duration::from_secs(60),
             token_file: None,
@@ -260,6 +264,8 @@ pub(super) struct ServeTable {
     data: Option<PathBuf>,
     follow: Vec<PathBuf>,
     #[serde(deserialize_with = "some_duration")]
+    follow_patience: Option<Duration>,
+    #[serde(deserialize_with = "some_duration")]
     tick: Option<Duration>,
     #[serde(deserialize_with = "some_duration")]
     settle: Option<Duration>,
@@ -308,6 +314,7 @@ impl ServeTable {
             admin: given.admin.or(self.admin).unwrap_or(default.admin),
             data: given.data.or(self.data).unwrap_or(default.data),
             follow: if given.follow.is_empty() { self.follow } else { given.follow },
+            follow_patience: self.follow_patience.unwrap_or(default.follow_patience),
             tick: self.tick.unwrap_or(default.tick),
             settle: self.settle.unwrap_or(default.settle),
             token_file: given.token_file.or(self.token_file),

@@ -39,6 +39,8 @@ mod json_log;
 mod lines;
 mod node_repr;
 mod route;
+#[cfg(test)]
+mod so_far;
 mod trace_export;
 mod wrapper;
 
@@ -75,8 +77,28 @@ pub fn decode(source: &Arc<str>, reader: Box<dyn Read + '_>, limits: &Limits, si
 
 /// Decodes a stream to its end; `keys` tells the spellings of home-made recorders.
 pub fn decode_with(source: &Arc<str>, reader: Box<dyn Read + '_>, limits: &Limits, keys: &KeyMap, sink: &mut dyn Sink) {
+    decode_so_far(source, reader, limits, keys, WAITS_FOR_NOTHING, sink);
+}
+
+/// A line to wait from that no stream has: it is read to its end, as far as it came.
+pub const WAITS_FOR_NOTHING: u64 = u64::MAX;
+
+/// Decodes what a stream has so far, of which more may follow. What begins in line `waits_from` (one-based) or later and
+/// is not complete is left alone; what begins before is read as far as it came.
+///
+/// Returns the line from which on the stream has to be read again together with what follows, if something was left
+/// alone: nothing that is joined of lines reaches over its beginning. Records and rejects of complete things behind it were
+/// delivered, and come again then.
+pub fn decode_so_far(
+    source: &Arc<str>,
+    reader: Box<dyn Read + '_>,
+    limits: &Limits,
+    keys: &KeyMap,
+    waits_from: u64,
+    sink: &mut dyn Sink,
+) -> Option<u64> {
     let mut once = Once { sink, seen: Vec::new() };
-    framing::Framer::new(source, reader, limits, keys, &mut once).run();
+    framing::Framer::new(source, reader, limits, keys, &mut once).waiting_from(waits_from).run()
 }
 
 /// Passes everything on, and each format of a source once.

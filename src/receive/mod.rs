@@ -9,6 +9,6 @@ mod follow;
 mod inflate;
 mod inputs;
 
-pub use follow::{Follower, Grown, Mark};
+pub use follow::{Follower, Grown, Incomplete, Mark};
 pub use inflate::{InflateFault, inflate};
 pub use inputs::{Input, ReceiveError, inputs};

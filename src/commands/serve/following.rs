@@ -3,6 +3,7 @@
 //! In: what a [`Follower`] finds. Out: work, and a file of positions. A piece that was not taken in comes again.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
@@ -10,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::intake::Work;
 use super::state;
-use crate::receive::{Follower, Grown};
+use crate::receive::{Follower, Grown, Incomplete};
 
 /// Pause between two looks for what was added.
 const PAUSE: Duration = Duration::from_millis(250);
@@ -20,9 +21,10 @@ pub(super) async fn follow(mut follower: Follower, marks: PathBuf, queue: mpsc::
     while !stop.is_cancelled() {
         let (mut taken, mut refused) = (0, 0);
         for piece in follower.poll() {
-            if take_in(&piece, &queue).await {
+            let piece = Arc::new(piece);
+            if let Some(incomplete) = take_in(&piece, &queue).await {
                 taken += 1;
-                follower.done(&piece);
+                follower.done(&piece, incomplete);
             } else {
                 refused += 1;
                 follower.again(&piece);
@@ -42,9 +44,9 @@ pub(super) async fn follow(mut follower: Follower, marks: PathBuf, queue: mpsc::
     }
 }
 
-/// Whether a piece is safe.
-async fn take_in(piece: &Grown, queue: &mpsc::Sender<Work>) -> bool {
+/// What of a piece is not complete, if the rest is safe; none if it is not.
+async fn take_in(piece: &Arc<Grown>, queue: &mpsc::Sender<Work>) -> Option<Option<Incomplete>> {
     let (taken, answer) = oneshot::channel();
-    let sent = queue.send(Work::Grown(Box::new(piece.clone()), taken)).await;
-    sent.is_ok() && answer.await.unwrap_or(false)
+    queue.send(Work::Grown(Arc::clone(piece), taken)).await.ok()?;
+    answer.await.ok()
 }

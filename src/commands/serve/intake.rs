@@ -4,6 +4,7 @@
 //! stored is refused, to be sent again; what was stored is known once, however often it is sent.
 
 use std::iter::Peekable;
+use std::sync::Arc;
 use std::time::{Duration, Instant as Stopwatch};
 use std::vec::IntoIter;
 
@@ -19,8 +20,8 @@ use crate::instant::Instant;
 use crate::normalize::NormalizerSettings;
 use crate::normalize::open::OpenNormalizer;
 use crate::publish::prometheus::Service;
-use crate::receive::Grown;
 use crate::receive::listen::{Answer, Delivery, Route, Signal};
+use crate::receive::{Grown, Incomplete};
 use crate::tables::FactsDelta;
 use crate::telemetry::{self, Instruments};
 
@@ -49,8 +50,8 @@ const FOLLOWED: (&str, &str) = ("follow", "lines");
 pub(super) enum Work {
     /// The body of a request.
     Request(Box<Delivery>),
-    /// What was added to a followed file; the answer is whether it was taken in.
-    Grown(Box<Grown>, oneshot::Sender<bool>),
+    /// What was added to a followed file; the answer is what of it is not complete. Without one it was not taken in.
+    Grown(Arc<Grown>, oneshot::Sender<Option<Incomplete>>),
 }
 
 impl Work {
@@ -118,6 +119,8 @@ impl Default for Rhythm {
 struct Read {
     work: Work,
     outcome: Result<Counts, Answer>,
+    /// What of it is not complete.
+    incomplete: Option<Incomplete>,
 }
 
 /// What was read of a body.
@@ -189,7 +192,7 @@ impl Intake {
     async fn take_portion(&mut self, waiting: &mut Peekable<IntoIter<Work>>) {
         let now = clock();
         if !self.saving.is_clear(now, &self.service) {
-            waiting.for_each(|work| answer(work, &refused()));
+            waiting.for_each(|work| answer(work, None, &refused()));
             return;
         }
         let watch = Stopwatch::now();
@@ -207,8 +210,9 @@ impl Intake {
         self.rhythm.stirred = self.rhythm.stirred.or(Some(arrived));
         let news = News { came: taken.facts.clone(), since: arrived, is_sent: true, ..News::default() };
         let is_safe = self.saving.save(taken, now, &self.service);
-        for Read { work, outcome } in read {
-            answer(work, &if is_safe { outcome.map_or_else(|answer| answer, Counts::into_answer) } else { refused() });
+        for Read { work, outcome, incomplete } in read {
+            let told = if is_safe { outcome.map_or_else(|answer| answer, Counts::into_answer) } else { refused() };
+            answer(work, incomplete, &told);
         }
         self.instruments.intake.record(watch.elapsed().as_secs_f64(), &[]);
         drop(span);
@@ -227,7 +231,7 @@ impl Intake {
     }
 
     fn read(&mut self, work: Work) -> Read {
-        let Decoded { records, rejects, outcome } = self.reading.decode(&work);
+        let Decoded { records, rejects, outcome, incomplete } = self.reading.decode(&work);
         for (reason, pieces) in rejects {
             self.service.rejected(reason, pieces);
         }
@@ -246,7 +250,7 @@ impl Intake {
             }
             Err(malformed) => Err(Answer::Malformed { message: malformed.message }),
         };
-        Read { work, outcome }
+        Read { work, outcome, incomplete }
     }
 
     /// Records so far that hold no A2A.
@@ -331,10 +335,11 @@ fn together(first: Work, queue: &mut mpsc::Receiver<Work>) -> Vec<Work> {
 }
 
 /// Answers; a sender that went away has no use for it.
-fn answer(work: Work, answer: &Answer) {
+fn answer(work: Work, incomplete: Option<Incomplete>, answer: &Answer) {
     match work {
         Work::Request(delivery) => _ = delivery.answer.send(answer.clone()),
         // A piece that cannot be read will not be better the next time.
-        Work::Grown(_, taken) => _ = taken.send(!matches!(answer, Answer::Overloaded { .. })),
+        Work::Grown(_, taken) if matches!(answer, Answer::Overloaded { .. }) => drop(taken),
+        Work::Grown(_, taken) => _ = taken.send(incomplete),
     }
 }

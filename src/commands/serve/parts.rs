@@ -187,7 +187,8 @@ impl Service {
         let of_receivers = listen(&serve, token, sockets, &work, &shared)?;
         if !serve.follow.is_empty() {
             let marks = serve.data.join("follow.json");
-            let follower = Follower::new(serve.follow.clone(), state::read(&marks), LONGEST_LINE);
+            let roots = serve.follow.clone();
+            let follower = Follower::new(roots, state::read(&marks), LONGEST_LINE, serve.follow_patience);
             shared.spawn("follow", following::follow(follower, marks, work, stop));
         } else {
             drop(work);

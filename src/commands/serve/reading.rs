@@ -1,8 +1,11 @@
 //! Bodies to records, by what their request or file says they are.
 //!
-//! In: work. Out: its records and rejects, or that it is malformed as a whole. Keeps nothing.
+//! In: work. Out: its records and rejects, or that it is malformed as a whole; of lines that are read once more, those that
+//! are new. Keeps nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::fmt;
+use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
 use super::intake::Work;
@@ -12,6 +15,7 @@ use crate::decode::key_map::KeyMap;
 use crate::decode::record::{Origin, Position, Record, Reject, Sink};
 use crate::decode::request::{Malformed, Received, decode_request};
 use crate::decode::{self, Limits};
+use crate::receive::{Grown, Incomplete};
 
 /// How bodies are read.
 pub(super) struct Reading {
@@ -29,6 +33,8 @@ pub(super) struct Decoded {
     pub(super) rejects: BTreeMap<&'static str, u64>,
     /// What the sender should hear.
     pub(super) outcome: Result<Received, Malformed>,
+    /// What of a followed file's lines is not complete.
+    pub(super) incomplete: Option<Incomplete>,
 }
 
 impl Reading {
@@ -44,6 +50,7 @@ impl Reading {
     /// Reads a body.
     pub(super) fn decode(&self, work: &Work) -> Decoded {
         let mut buffer = Buffer::default();
+        let mut incomplete = None;
         let (source, outcome): (Arc<str>, _) = match work {
             Work::Request(delivery) => {
                 let source = Arc::from(delivery.receiver.as_str());
@@ -53,13 +60,12 @@ impl Reading {
             }
             Work::Grown(grown, _) => {
                 let source = Arc::from(grown.path.to_string_lossy());
-                buffer.lines_before = grown.lines_before;
-                let reader = Box::new(grown.bytes.as_slice());
-                decode::decode_with(&source, reader, &self.limits, &self.keys, &mut buffer);
+                incomplete = self.lines(grown, &source, &mut buffer);
                 (source, Ok(Received::default()))
             }
         };
-        let Buffer { mut records, rejects, .. } = buffer;
+        let Buffer { mut records, mut rejects, placed, .. } = buffer;
+        placed.into_iter().flatten().for_each(|(_, reason)| *rejects.entry(reason).or_default() += 1);
         if outcome.is_err() {
             records.clear();
         }
@@ -67,8 +73,58 @@ impl Reading {
         if let Some(tap) = self.observers.iter().find(fits) {
             records.iter_mut().for_each(|record| tap.mark(record));
         }
-        Decoded { records, rejects, outcome }
+        Decoded { records, rejects, outcome, incomplete }
     }
+
+    /// Reads lines of a followed file: what was not read of them before, and what of them is not complete.
+    fn lines(&self, grown: &Grown, source: &Arc<str>, buffer: &mut Buffer) -> Option<Incomplete> {
+        (buffer.lines_before, buffer.placed) = (grown.lines_before, Some(Vec::new()));
+        let reader = Box::new(grown.bytes.as_slice());
+        let from = decode::decode_so_far(source, reader, &self.limits, &self.keys, grown.waits_from, buffer);
+        if from.is_none() && grown.known.is_empty() {
+            return None;
+        }
+        let first = from.map(|line| grown.lines_before + line);
+        let mut known = HashSet::new();
+        let mut is_new = |line: u64, hash: u64| {
+            if first.is_some_and(|first| line >= first) {
+                known.insert(hash);
+            }
+            !grown.known.contains(&hash)
+        };
+        buffer.records.retain(|record| is_new(line_of(origin(record)), hash_of(record)));
+        buffer.placed.iter_mut().for_each(|placed| placed.retain(|reject| is_new(reject.0, hash_of(reject))));
+        from.map(|from| Incomplete { from, known })
+    }
+}
+
+/// A number by which something is known again, as long as the program runs.
+fn hash_of(what: &impl fmt::Debug) -> u64 {
+    struct Written(DefaultHasher);
+    impl fmt::Write for Written {
+        fn write_str(&mut self, text: &str) -> fmt::Result {
+            self.0.write(text.as_bytes());
+            Ok(())
+        }
+    }
+    let mut written = Written(DefaultHasher::new());
+    // Hashing does not fail.
+    _ = fmt::Write::write_fmt(&mut written, format_args!("{what:?}"));
+    written.0.finish()
+}
+
+fn origin(record: &Record) -> &Origin {
+    match record {
+        Record::Exchange(exchange) => &exchange.origin,
+        Record::Span(span) => &span.origin,
+        Record::Log(log) => &log.origin,
+        Record::Document(document) => &document.origin,
+    }
+}
+
+/// The line of a place; what is told by its byte is in the first.
+fn line_of(origin: &Origin) -> u64 {
+    if let Position::Line(line) = origin.position { line } else { 1 }
 }
 
 /// Keeps what is read until it is clear that all of it counts.
@@ -76,27 +132,89 @@ impl Reading {
 struct Buffer {
     records: Vec<Record>,
     rejects: BTreeMap<&'static str, u64>,
+    /// Line and reason of those of lines that may be read once more.
+    placed: Option<Vec<(u64, &'static str)>>,
     /// Lines of the file before these bytes.
     lines_before: u64,
 }
 
+impl Buffer {
+    /// The place in the file of a place in the bytes.
+    fn move_down(&self, origin: &mut Origin) {
+        match &mut origin.position {
+            Position::Line(line) => *line += self.lines_before,
+            // Told by its byte in the first line.
+            place if self.lines_before > 0 => *place = Position::Line(self.lines_before + 1),
+            _ => {}
+        }
+    }
+}
+
 impl Sink for Buffer {
     fn record(&mut self, mut record: Record) {
-        let Origin { position, .. } = match &mut record {
+        self.move_down(match &mut record {
             Record::Exchange(exchange) => &mut exchange.origin,
             Record::Span(span) => &mut span.origin,
             Record::Log(log) => &mut log.origin,
             Record::Document(document) => &mut document.origin,
-        };
-        if let Position::Line(line) = position {
-            *line += self.lines_before;
-        }
+        });
         self.records.push(record);
     }
 
-    fn reject(&mut self, reject: Reject) {
-        *self.rejects.entry(reject.reason.as_str()).or_default() += 1;
+    fn reject(&mut self, Reject { mut origin, reason, .. }: Reject) {
+        self.move_down(&mut origin);
+        match &mut self.placed {
+            Some(placed) => placed.push((line_of(&origin), reason.as_str())),
+            None => *self.rejects.entry(reason.as_str()).or_default() += 1,
+        }
     }
 
     fn recognised(&mut self, _: &Arc<str>, _: &'static str) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::time::Duration;
+
+    use tokio::sync::oneshot;
+
+    use super::*;
+    use crate::receive::Follower;
+
+    fn call(id: u64) -> String {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"kind":"task"}}}}"#)
+    }
+
+    fn cri(stream: &str, tag: &str, text: &str) -> String {
+        format!("2026-11-30T06:15:34Z {stream} {tag} {text}\n")
+    }
+
+    #[test]
+    fn lines_that_are_read_once_more_yield_and_count_only_what_is_new() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let mut follower = Follower::new(vec![file.path().to_owned()], vec![], 1 << 20, Duration::from_secs(3600));
+        let reading = Reading { limits: Limits::default(), keys: KeyMap::built_in().clone(), observers: Vec::new() };
+        let bad = cri("stderr", "F", "{\"a\" 1}");
+        let lines = [
+            cri("stderr", "F", &call(1)) + &cri("stdout", "P", &call(2)[..9]) + &bad + &cri("stderr", "F", &call(3)),
+            cri("stderr", "F", &call(4)) + &bad,
+            cri("stdout", "F", &call(2)[9..]) + &cri("stderr", "F", &call(5)),
+        ];
+        let mut read = Vec::new();
+        for text in lines {
+            file.as_file().write_all(text.as_bytes()).unwrap();
+            let grown = Arc::new(follower.poll().remove(0));
+            let (answer, _) = oneshot::channel();
+            let decoded = reading.decode(&Work::Grown(Arc::clone(&grown), answer));
+            let ids = decoded.records.iter().map(|record| match record {
+                Record::Document(document) => (line_of(&document.origin), document.value["id"].as_u64().unwrap()),
+                other => panic!("{other:?}"),
+            });
+            read.push((ids.collect::<Vec<_>>(), decoded.rejects.values().sum::<u64>()));
+            follower.done(&grown, decoded.incomplete);
+        }
+        assert_eq!(read, [(vec![(1, 1), (4, 3)], 1), (vec![(5, 4)], 1), (vec![(2, 2), (8, 5)], 0)]);
+        assert!(follower.poll().is_empty());
+    }
 }

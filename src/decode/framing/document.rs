@@ -196,6 +196,9 @@ impl Framer<'_> {
 
     /// The stream ends inside the document.
     fn document_cut(&mut self, mut scan: Scan) {
+        if self.open.waits_for(scan.line) {
+            return self.window.abandon();
+        }
         if scan.scanner.holds_whole_element() {
             self.element(&mut scan);
         }

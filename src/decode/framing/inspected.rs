@@ -11,6 +11,14 @@ use crate::decode::node_repr;
 /// Bytes of the beginning that are looked at.
 const HEAD: usize = 64;
 
+/// Where an object ends, from the start of the window.
+enum End {
+    At(usize),
+    Nowhere,
+    /// Not in what there is of the stream.
+    Later,
+}
+
 impl Framer<'_> {
     /// Reads an object of Node's, if one is at the start of the window. False if there is none.
     pub(super) fn inspected(&mut self) -> bool {
@@ -19,7 +27,14 @@ impl Framer<'_> {
         if !is_worth_it || !begins_inspected(self.window.data()) {
             return false;
         }
-        let end = self.inspected_length();
+        let end = match self.inspected_end() {
+            End::Later if self.open.waits_for(self.window.line()) => {
+                self.window.abandon();
+                return true;
+            }
+            End::Later | End::Nowhere => None,
+            End::At(length) => Some(length),
+        };
         let text = String::from_utf8_lossy(&self.window.data()[..end.unwrap_or_default()]);
         let (Some(length), Some(value)) = (end, node_repr::to_json(&text)) else {
             self.wasted += self.window.data().len().min(node_repr::MAX_LENGTH) as u64;
@@ -32,25 +47,27 @@ impl Framer<'_> {
         true
     }
 
-    /// Length up to the closing brace that stands alone at the beginning of a line.
-    fn inspected_length(&mut self) -> Option<usize> {
+    /// The closing brace that stands alone at the beginning of a line.
+    fn inspected_end(&mut self) -> End {
         let mut searched = 0;
         loop {
             let data = self.window.data();
-            while let Some(at) = memchr::memchr(b'\n', data.get(searched..)?) {
+            while let Some(at) = memchr::memchr(b'\n', data.get(searched..).unwrap_or_default()) {
                 let next = searched + at + 1;
                 match data.get(next) {
-                    Some(b'}') => return Some(next + 1),
-                    Some(b'{') => return None,
+                    Some(b'}') => return End::At(next + 1),
+                    Some(b'{') => return End::Nowhere,
                     Some(_) => searched = next,
                     None => break,
                 }
             }
             if searched > node_repr::MAX_LENGTH || data.len() > node_repr::MAX_LENGTH {
-                return None;
+                return End::Nowhere;
             }
-            if self.window.more() != Fill::More {
-                return None;
+            match self.window.more() {
+                Fill::More => {}
+                Fill::End => return End::Later,
+                Fill::Full => return End::Nowhere,
             }
         }
     }

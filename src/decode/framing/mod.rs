@@ -12,6 +12,7 @@ mod container;
 mod document;
 mod inspected;
 mod key;
+mod open;
 mod scanner;
 mod sniff;
 mod window;
@@ -26,6 +27,7 @@ use super::route::{Frame, Router};
 use super::{Limits, otlp};
 use crate::receive::InflateFault;
 pub(super) use container::Container;
+use open::Open;
 pub(super) use scanner::{Misfit, Scanner, Step};
 use sniff::Kind;
 use window::{CHUNK, Fill, Window};
@@ -50,6 +52,8 @@ pub(super) struct Framer<'a> {
     limits: &'a Limits,
     /// Bytes scanned over lines in vain; it bounds how often that is tried.
     wasted: u64,
+    /// What is not complete at the end, and is waited for.
+    open: Open,
 }
 
 impl<'a> Framer<'a> {
@@ -62,18 +66,29 @@ impl<'a> Framer<'a> {
         sink: &'a mut dyn Sink,
     ) -> Self {
         let window = Window::new(reader, limits.max_record_bytes.max(CHUNK));
-        Self { source, window, router: Router::new(limits, keys, sink), limits, wasted: 0 }
+        Self { source, window, router: Router::new(limits, keys, sink), limits, wasted: 0, open: Open::default() }
     }
 
-    /// Reads to the end.
-    pub(super) fn run(&mut self) {
-        if self.begin() {
-            while self.piece() {}
+    /// Waits for the rest of what begins in this line or later.
+    pub(super) fn waiting_from(mut self, line: u64) -> Self {
+        self.open = Open::from(line);
+        self.router.streams.wait_from(line);
+        self
+    }
+
+    /// Reads to the end; the line from which on it has to be read again when there is more, if something is waited for.
+    pub(super) fn run(&mut self) -> Option<u64> {
+        let mut goes_on = self.begin();
+        while goes_on {
+            let line = self.window.line();
+            goes_on = self.piece();
+            self.open.passed(line, self.router.streams.is_any_waited_for());
         }
         self.router.end();
         if let Some(error) = self.window.take_failure() {
             self.reject_failure(&error);
         }
+        self.open.line()
     }
 
     /// Looks at the head; false if nothing is left to read by lines.

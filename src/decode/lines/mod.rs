@@ -47,10 +47,10 @@ impl Router<'_> {
         }
     }
 
-    /// Reads what is still open: the source has ended.
+    /// Reads what is still open and not waited for: the source has ended.
     pub(super) fn end(&mut self) {
         // What is read last may open something again, but no more than it holds.
-        while let Some(stream) = self.streams.first() {
+        while let Some(stream) = self.streams.first_over() {
             self.close(stream);
         }
         self.delivery.end_unread();

@@ -39,6 +39,11 @@ impl Sse {
         self.current.is_none() && !self.in_stream
     }
 
+    /// Where the event under way begins.
+    pub(super) fn origin(&self) -> Option<&Origin> {
+        self.current.as_ref().map(|event| &event.origin)
+    }
+
     /// Bytes that are kept.
     pub(super) fn bytes(&self) -> usize {
         self.current.as_ref().map_or(0, |event| event.data.len())

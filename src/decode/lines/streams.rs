@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use super::open_json::OpenJson;
 use super::sse::{Event, Sse};
 use crate::decode::frame::Frame;
-use crate::decode::record::Origin;
+use crate::decode::record::{Origin, Position};
 
 /// Streams with something open. A node runs some hundred containers.
 const MOST_STREAMS: usize = 1024;
@@ -46,6 +46,13 @@ impl Stream {
         part + self.sse.bytes() + self.json.as_ref().map_or(0, OpenJson::bytes)
     }
 
+    /// Line in which the first begins of what is not complete.
+    fn open_since(&self) -> Option<u64> {
+        let part = self.part.as_ref().map(|part| &part.origin);
+        let json = self.json.as_ref().and_then(OpenJson::first).map(|line| &line.origin);
+        [part, json, self.sse.origin()].into_iter().flatten().map(line).min()
+    }
+
     fn is_idle(&self) -> bool {
         self.part.is_none() && self.json.is_none() && self.sse.is_idle()
     }
@@ -58,14 +65,34 @@ pub(in crate::decode) struct Streams {
     begun: u64,
     held: usize,
     most_bytes: usize,
+    /// What begins in this line of the source or later is not read before it is complete.
+    waits_from: u64,
+    /// Streams with such.
+    waited_for: usize,
     /// Some are being given up.
     pub(super) closing: bool,
+}
+
+/// The line of a place; what is told by its byte is in the first.
+fn line(origin: &Origin) -> u64 {
+    if let Position::Line(line) = origin.position { line } else { 1 }
 }
 
 impl Streams {
     /// No streams; they may keep so many bytes together, and one piece too much.
     pub(in crate::decode) fn new(most_bytes: usize) -> Self {
-        Self { open: HashMap::new(), begun: 0, held: 0, most_bytes, closing: false }
+        let waits_from = u64::MAX;
+        Self { open: HashMap::new(), begun: 0, held: 0, most_bytes, waits_from, waited_for: 0, closing: false }
+    }
+
+    /// Waits for the rest of what begins in this line or later. To be said before anything is open.
+    pub(in crate::decode) fn wait_from(&mut self, line: u64) {
+        self.waits_from = line;
+    }
+
+    /// Whether there is something of which the rest is waited for.
+    pub(in crate::decode) fn is_any_waited_for(&self) -> bool {
+        self.waited_for > 0
     }
 
     /// Longest line, event or value.
@@ -84,9 +111,11 @@ impl Streams {
             self.begun += 1;
             Stream { begun: self.begun, ..Stream::default() }
         });
-        let before = open.bytes();
+        let (before, was_waited_for) = (open.bytes(), is_waited_for(open, self.waits_from));
         let result = change(open);
         self.held = (self.held + open.bytes()).saturating_sub(before);
+        self.waited_for += usize::from(is_waited_for(open, self.waits_from));
+        self.waited_for -= usize::from(was_waited_for);
         if open.is_idle() {
             self.open.remove(&stream);
         }
@@ -111,14 +140,24 @@ impl Streams {
     /// Takes the stream that began first, if there are too many, or too much in them.
     pub(super) fn surplus(&mut self) -> Option<Stream> {
         let too_much = self.open.len() > MOST_STREAMS || self.held > self.most_bytes;
-        if too_much { self.first() } else { None }
+        if too_much { self.first(|_| true) } else { None }
     }
 
-    /// Takes the stream that began first.
-    pub(super) fn first(&mut self) -> Option<Stream> {
-        let (stream, _) = self.open.iter().min_by_key(|(_, open)| open.begun)?;
+    /// Takes the stream that began first, of those for whose rest is not waited.
+    pub(super) fn first_over(&mut self) -> Option<Stream> {
+        let waits_from = self.waits_from;
+        self.first(|open| !is_waited_for(open, waits_from))
+    }
+
+    fn first(&mut self, is_one: impl Fn(&Stream) -> bool) -> Option<Stream> {
+        let (stream, _) = self.open.iter().filter(|(_, open)| is_one(open)).min_by_key(|(_, open)| open.begun)?;
         let open = self.open.remove(&stream.clone())?;
         self.held = self.held.saturating_sub(open.bytes());
+        self.waited_for -= usize::from(is_waited_for(&open, self.waits_from));
         Some(open)
     }
+}
+
+fn is_waited_for(open: &Stream, waits_from: u64) -> bool {
+    open.open_since().is_some_and(|line| line >= waits_from)
 }

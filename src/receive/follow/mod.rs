@@ -2,58 +2,33 @@
 //!
 //! In: paths of files and folders, positions that were remembered. Out: [`Grown`]s: what was added to which file, cut after the last
 //! whole line. Knows nothing of A2A, and forgets no position that was not told to be done: what was handed out and not taken
-//! in is handed out again.
+//! in is handed out again. So is what of it is not complete, with what was added since, for as long as its reader may wait.
 
-use std::collections::BTreeMap;
+mod piece;
+
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant as Stopwatch};
 
-use serde::{Deserialize, Serialize};
 use walkdir::WalkDir;
+
+pub use piece::{Grown, Incomplete, Mark};
+use piece::{HEAD, Identity, tail};
 
 /// Bytes that are handed out of one file at once, if lines are not longer.
 const PIECE: u64 = 4 << 20;
-/// Bytes of a file's beginning by which it is known again.
-const HEAD: usize = 256;
 /// A folder with more files than this is no folder of logs.
 const MOST_FILES: usize = 10_000;
-
-/// What tells a file from every other of its machine, whatever it is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-struct Identity {
-    device: u64,
-    inode: u64,
-}
-
-/// How far a file was taken in.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark {
-    identity: Identity,
-    path: PathBuf,
-    /// Bytes taken in.
-    offset: u64,
-    /// Lines taken in.
-    lines: u64,
-    /// Length and hash of the beginning: another beginning is another file, in the place of the old.
-    head: (u64, u32),
-    /// The same of the end of what was taken in: a document is written anew in its place when something is added to it.
-    #[serde(default)]
-    tail: (u64, u32),
-}
-
-/// What was added to a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Grown {
-    /// The file's name when it was found.
-    pub path: PathBuf,
-    /// Whole lines; of a document that is no lines, all of it.
-    pub bytes: Vec<u8>,
-    /// Lines of the file before these.
-    pub lines_before: u64,
-    mark: Mark,
-}
+/// What is not complete is handed out again whenever something was added, if it is not longer; what is longer only when
+/// as much was added, or after [`AGAIN_AFTER`]: reading it again and again must not cost more than reading it.
+const SHORT: u64 = 64 << 10;
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+/// Bytes of lines that are not complete; of more the first are not waited for.
+const MOST_OPEN: u64 = 32 << 20;
 
 /// Followed files.
 #[derive(Debug)]
@@ -61,6 +36,8 @@ pub struct Follower {
     roots: Vec<PathBuf>,
     /// Longest line that is waited for.
     max_line: u64,
+    /// How long the rest of what is not complete is waited for.
+    patience: Duration,
     files: BTreeMap<Identity, Followed>,
     /// Marks of files that were not met yet.
     remembered: BTreeMap<Identity, Mark>,
@@ -75,6 +52,20 @@ struct Followed {
     /// Something was handed out and is not done.
     handed_out: bool,
     kind: Kind,
+    /// What lies behind the mark and was handed out before.
+    open: Option<Open>,
+}
+
+/// Lines that were handed out and are not complete.
+#[derive(Debug)]
+struct Open {
+    /// Where they end, in bytes and lines of the file.
+    end: (u64, u64),
+    /// Where they ended when they were handed out first, in lines, and when that was.
+    first: (u64, Stopwatch),
+    /// When it was last looked whether there is more.
+    looked: Stopwatch,
+    known: Arc<HashSet<u64>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -90,9 +81,11 @@ enum Kind {
 
 impl Follower {
     /// Follows files and the files of folders, from where marks say that they were taken in.
-    pub fn new(roots: Vec<PathBuf>, marks: Vec<Mark>, max_line: u64) -> Self {
+    ///
+    /// A line that is longer than `max_line` bytes is not waited for, nor is what was not completed after `patience`.
+    pub fn new(roots: Vec<PathBuf>, marks: Vec<Mark>, max_line: u64, patience: Duration) -> Self {
         let remembered = marks.into_iter().map(|mark| (mark.identity, mark)).collect();
-        Self { roots, max_line: max_line.max(1), files: BTreeMap::new(), remembered }
+        Self { roots, max_line: max_line.max(1), patience, files: BTreeMap::new(), remembered }
     }
 
     /// Looks for what was added. A file whose last piece is not done has none; one that cannot be read is told and passed
@@ -105,13 +98,13 @@ impl Follower {
             if followed.handed_out {
                 continue;
             }
-            match followed.next(self.max_line) {
+            match followed.next(self.max_line, self.patience) {
                 Ok(Some(piece)) => {
                     followed.handed_out = true;
                     grown.push(piece);
                 }
                 // Renamed away and read to its end, or removed.
-                Ok(None) if !found.contains(identity) => gone.push(*identity),
+                Ok(None) if !found.contains(identity) && followed.open.is_none() => gone.push(*identity),
                 Ok(None) => {}
                 Err(error) => {
                     tracing::warn!(path = %followed.mark.path.display(), %error, "a followed file cannot be read");
@@ -125,12 +118,25 @@ impl Follower {
         grown
     }
 
-    /// Takes note that a piece was taken in and will not be needed again.
-    pub fn done(&mut self, piece: &Grown) {
-        if let Some(followed) = self.files.get_mut(&piece.mark.identity) {
+    /// Takes note that a piece was taken in and will not be needed again, but for what is not complete.
+    pub fn done(&mut self, piece: &Grown, incomplete: Option<Incomplete>) {
+        let Some(followed) = self.files.get_mut(&piece.mark.identity) else { return };
+        followed.handed_out = false;
+        let before = (followed.mark.offset, followed.open.take());
+        // What has had its time goes, whatever its reader says: else it would come again for ever.
+        let is_over = |from: u64| from <= 1 && piece.waits_from > 1;
+        let Some(Incomplete { from, known }) = incomplete.filter(|rest| !is_over(rest.from)) else {
             followed.mark = piece.mark.clone();
-            followed.handed_out = false;
-        }
+            return;
+        };
+        followed.mark = piece.mark_before(from, &followed.mark);
+        let now = Stopwatch::now();
+        let first = match before {
+            (offset, Some(open)) if offset == followed.mark.offset => open.first,
+            _ => (piece.mark.lines, now),
+        };
+        let end = (piece.mark.offset, piece.mark.lines);
+        followed.open = Some(Open { end, first, looked: now, known: Arc::new(known) });
     }
 
     /// Takes note that a piece was not taken in: it is handed out again.
@@ -176,16 +182,17 @@ impl Follower {
         };
         let fresh = Mark { identity, path: path.to_owned(), offset: 0, lines: 0, head: (0, 0), tail: (0, 0) };
         let mark = self.remembered.remove(&identity).map_or(fresh, |mark| Mark { path: path.to_owned(), ..mark });
-        self.files.insert(identity, Followed { file, mark, size: 0, handed_out: false, kind: Kind::Unknown });
+        self.files
+            .insert(identity, Followed { file, mark, size: 0, handed_out: false, kind: Kind::Unknown, open: None });
     }
 }
 
 impl Followed {
     /// The next piece, if there is one.
-    fn next(&mut self, max_line: u64) -> io::Result<Option<Grown>> {
+    fn next(&mut self, max_line: u64, patience: Duration) -> io::Result<Option<Grown>> {
         let size = self.file.metadata()?.len();
         let rests = std::mem::replace(&mut self.size, size) == size;
-        if size < self.mark.offset || !self.is_same_beginning()? {
+        if size < self.open.as_ref().map_or(self.mark.offset, |open| open.end.0) || !self.is_same_beginning()? {
             tracing::info!(path = %self.mark.path.display(), "a followed file began anew");
             self.restart();
             self.kind = Kind::Unknown;
@@ -196,26 +203,56 @@ impl Followed {
         if self.kind == Kind::Unknown {
             self.kind = self.recognise()?;
         }
-        match self.kind {
-            Kind::Packed => Ok(None),
-            Kind::Document if !rests => Ok(None),
-            Kind::Document => {
-                if !self.is_same_end()? {
-                    self.restart();
-                }
-                self.piece(size, max_line.max(size))
-            }
-            Kind::Unknown | Kind::Lines => self.piece(PIECE, max_line),
+        if self.kind == Kind::Document && !rests {
+            // A log of values over several lines begins like a document, and grows without end.
+            self.kind = self.recognise()?;
         }
+        if matches!(self.kind, Kind::Packed) || (self.kind == Kind::Document && !rests) {
+            return Ok(None);
+        }
+        if self.kind == Kind::Document && !self.is_same_end()? {
+            self.restart();
+        }
+        let Some(waits_from) = self.waits_from(size, patience) else { return Ok(None) };
+        let open = self.open.as_ref().map_or(0, |open| open.end.0 - self.mark.offset);
+        let piece = match self.kind {
+            Kind::Document => self.piece(open, size, max_line.max(size))?,
+            _ => self.piece(open, PIECE.max(open), max_line)?,
+        };
+        Ok(piece.map(|piece| Grown { waits_from, ..piece }).filter(|piece| {
+            // Part of a line was added.
+            waits_from > 1 || piece.bytes.len() as u64 > open
+        }))
     }
 
-    /// Reads up to `most` bytes, or to the end of the first line if that is longer, and cuts after the last whole line.
-    fn piece(&mut self, most: u64, max_line: u64) -> io::Result<Option<Grown>> {
+    /// From which line of the next piece on its reader may wait for more; none if nothing is to be handed out yet.
+    fn waits_from(&mut self, size: u64, patience: Duration) -> Option<u64> {
+        const ANYTHING: u64 = 1;
+        let Some(open) = &mut self.open else { return Some(ANYTHING) };
+        let length = open.end.0 - self.mark.offset;
+        if length > MOST_OPEN || open.first.1.elapsed() >= patience {
+            // What has come since may still be waited for.
+            return Some((open.first.0 - self.mark.lines + 1).max(ANYTHING + 1));
+        }
+        let added = size - open.end.0;
+        let is_time = length <= SHORT || added >= length || open.looked.elapsed() >= AGAIN_AFTER;
+        if added == 0 || !is_time {
+            return None;
+        }
+        open.looked = Stopwatch::now();
+        Some(ANYTHING)
+    }
+
+    /// Reads up to `most` bytes behind those that were handed out before, or to the end of the first line there if that is
+    /// longer, and cuts after the last whole line.
+    fn piece(&mut self, open: u64, most: u64, max_line: u64) -> io::Result<Option<Grown>> {
+        let old = usize::try_from(open).unwrap_or(usize::MAX);
+        let added = |bytes: &[u8]| bytes.len().saturating_sub(old) as u64;
         let mut bytes = Vec::new();
         self.file.seek(SeekFrom::Start(self.mark.offset))?;
-        let mut reader = (&self.file).take(most);
+        let mut reader = (&self.file).take(open.saturating_add(most));
         reader.read_to_end(&mut bytes)?;
-        while !bytes.contains(&b'\n') && (bytes.len() as u64) < max_line {
+        while !bytes.get(old..).unwrap_or_default().contains(&b'\n') && added(&bytes) < max_line {
             let before = bytes.len();
             (&self.file).take(PIECE).read_to_end(&mut bytes)?;
             if bytes.len() == before {
@@ -237,7 +274,9 @@ impl Followed {
             tail: tail(&bytes),
             ..self.mark.clone()
         };
-        Ok(Some(Grown { path: self.mark.path.clone(), bytes, lines_before: self.mark.lines, mark }))
+        let (path, lines_before) = (self.mark.path.clone(), self.mark.lines);
+        let known = self.open.as_ref().map(|open| Arc::clone(&open.known)).unwrap_or_default();
+        Ok(Some(Grown { path, bytes, lines_before, waits_from: 1, known, mark }))
     }
 
     /// Whether the file still begins as it did.
@@ -258,6 +297,7 @@ impl Followed {
     /// Begins with the first byte again.
     fn restart(&mut self) {
         self.mark = Mark { offset: 0, lines: 0, head: (0, 0), tail: (0, 0), ..self.mark.clone() };
+        self.open = None;
     }
 
     /// Length and hash of the first bytes.
@@ -281,14 +321,18 @@ impl Followed {
         let first = bytes.get(..end).unwrap_or_default().trim_ascii();
         let is_json = |line: &[u8]| serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok();
         let opens = first.starts_with(b"{") || first.starts_with(b"[");
-        Ok(if opens && !is_json(first) { Kind::Document } else { Kind::Lines })
+        Ok(if opens && !is_json(first) && is_one_value(&bytes) { Kind::Document } else { Kind::Lines })
     }
 }
 
-/// Length and hash of the last bytes.
-fn tail(bytes: &[u8]) -> (u64, u32) {
-    let end = bytes.get(bytes.len().saturating_sub(HEAD)..).unwrap_or_default();
-    if end.is_empty() { (0, 0) } else { (end.len() as u64, crc32fast::hash(end)) }
+/// Whether bytes are one JSON value, or the beginning of one.
+fn is_one_value(bytes: &[u8]) -> bool {
+    let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<serde::de::IgnoredAny>();
+    match values.next() {
+        Some(Ok(_)) => bytes.get(values.byte_offset()..).unwrap_or_default().trim_ascii().is_empty(),
+        Some(Err(error)) => error.is_eof(),
+        None => true,
+    }
 }
 
 #[cfg(test)]
@@ -296,6 +340,8 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(3600);
 
     struct Log {
         folder: tempfile::TempDir,
@@ -316,14 +362,14 @@ mod tests {
         }
 
         fn follower(&self, marks: Vec<Mark>) -> Follower {
-            Follower::new(vec![self.folder.path().to_owned()], marks, 1 << 20)
+            Follower::new(vec![self.folder.path().to_owned()], marks, 1 << 20, PATIENCE)
         }
     }
 
     /// What a poll hands out, taken in at once.
     fn taken(follower: &mut Follower) -> Vec<(u64, String)> {
         let grown = follower.poll();
-        grown.iter().for_each(|piece| follower.done(piece));
+        grown.iter().for_each(|piece| follower.done(piece, None));
         grown.into_iter().map(|piece| (piece.lines_before, String::from_utf8(piece.bytes).unwrap())).collect()
     }
 
@@ -423,8 +469,138 @@ mod tests {
         taken(&mut follower);
         assert_eq!(taken(&mut follower), [(0, more)]);
         log.add("a.har", "{\n}\n");
-        taken(&mut follower);
         assert_eq!(taken(&mut follower), [(5, "{\n}\n".to_owned())]);
+    }
+
+    /// The one piece that a poll hands out.
+    fn one(follower: &mut Follower) -> Grown {
+        let mut grown = follower.poll();
+        assert_eq!(grown.len(), 1);
+        grown.remove(0)
+    }
+
+    fn incomplete(from: u64) -> Option<Incomplete> {
+        Some(Incomplete { from, known: HashSet::from([7]) })
+    }
+
+    fn text(piece: &Grown) -> &str {
+        std::str::from_utf8(&piece.bytes).unwrap()
+    }
+
+    #[test]
+    fn what_is_not_complete_is_handed_out_again_with_what_was_added() {
+        let log = Log::new();
+        log.add("a.log", "1\n2\n3\n");
+        let mut follower = log.follower(vec![]);
+        let piece = one(&mut follower);
+        follower.done(&piece, incomplete(2));
+        assert_eq!(follower.poll(), [], "nothing was added");
+        log.add("a.log", "4");
+        assert_eq!(follower.poll(), [], "no whole line was added");
+        log.add("a.log", "\n");
+        let piece = one(&mut follower);
+        assert_eq!((text(&piece), piece.lines_before, piece.waits_from), ("2\n3\n4\n", 1, 1));
+        assert_eq!(*piece.known, HashSet::from([7]));
+        follower.again(&piece);
+        assert_eq!(one(&mut follower), piece);
+        follower.done(&piece, incomplete(3));
+        log.add("a.log", "5\n");
+        let piece = one(&mut follower);
+        assert_eq!((text(&piece), piece.lines_before), ("4\n5\n", 3));
+        follower.done(&piece, None);
+        log.add("a.log", "6\n");
+        let piece = one(&mut follower);
+        assert_eq!((text(&piece), piece.lines_before, piece.known.len()), ("6\n", 5, 0));
+    }
+
+    #[test]
+    fn after_its_time_what_is_not_complete_is_handed_out_to_be_read_as_it_is_and_what_came_since_may_wait() {
+        let log = Log::new();
+        log.add("a.log", "1\n2\n");
+        let mut follower = log.follower(vec![]);
+        let piece = one(&mut follower);
+        follower.done(&piece, incomplete(2));
+        log.add("a.log", "3\n");
+        let piece = one(&mut follower);
+        follower.done(&piece, incomplete(1));
+        follower.patience = Duration::ZERO;
+        let piece = one(&mut follower);
+        assert_eq!((text(&piece), piece.waits_from), ("2\n3\n", 2), "the third line came later");
+        follower.done(&piece, incomplete(2));
+        let piece = one(&mut follower);
+        assert_eq!((text(&piece), piece.waits_from), ("3\n", 2));
+        follower.done(&piece, incomplete(1));
+        assert_eq!(follower.poll(), [], "it has had its time, whatever is said of it");
+    }
+
+    #[test]
+    fn what_is_not_complete_is_read_again_after_a_restart() {
+        let log = Log::new();
+        log.add("a.log", "1\n2\n");
+        let mut follower = log.follower(vec![]);
+        let piece = one(&mut follower);
+        follower.done(&piece, incomplete(2));
+        let marks: Vec<Mark> = serde_json::from_slice(&serde_json::to_vec(&follower.marks()).unwrap()).unwrap();
+        log.add("a.log", "3\n");
+        assert_eq!(taken(&mut log.follower(marks)), [(1, "2\n3\n".to_owned())]);
+    }
+
+    #[test]
+    fn a_removed_file_is_kept_as_long_as_something_of_it_is_waited_for() {
+        let log = Log::new();
+        log.add("a.log", "1\n");
+        let mut follower = log.follower(vec![]);
+        let piece = one(&mut follower);
+        follower.done(&piece, incomplete(1));
+        fs::remove_file(log.path("a.log")).unwrap();
+        assert_eq!((follower.poll(), follower.files.len()), (vec![], 1));
+        follower.patience = Duration::ZERO;
+        assert_eq!(taken(&mut follower), [(0, "1\n".to_owned())]);
+        assert_eq!((taken(&mut follower), follower.files.len()), (vec![], 0));
+    }
+
+    #[test]
+    fn a_file_that_is_truncated_within_what_is_waited_for_is_read_anew() {
+        let log = Log::new();
+        log.add("a.log", "1\n2\n3\n");
+        let mut follower = log.follower(vec![]);
+        let piece = one(&mut follower);
+        follower.done(&piece, incomplete(1));
+        fs::write(log.path("a.log"), "1\n").unwrap();
+        let piece = one(&mut follower);
+        assert_eq!((text(&piece), piece.known.len()), ("1\n", 0));
+    }
+
+    #[test]
+    fn reading_again_what_stays_incomplete_costs_no_more_than_reading_it() {
+        let log = Log::new();
+        let line = format!("{}\n", "x".repeat(1 << 10));
+        log.add("a.log", &line);
+        let mut follower = log.follower(vec![]);
+        let (mut handed_out, lines) = (0, 2000);
+        for _ in 0..lines {
+            log.add("a.log", &line);
+            for piece in follower.poll() {
+                handed_out += piece.bytes.len();
+                follower.done(&piece, incomplete(1));
+            }
+        }
+        // Short ones each time; then when as much was added, or a second is over.
+        let short = 2 * (SHORT as usize / line.len()) * SHORT as usize;
+        assert!(handed_out < short + 12 * lines * line.len(), "{handed_out}");
+    }
+
+    #[test]
+    fn a_log_of_values_over_several_lines_is_no_document() {
+        let log = Log::new();
+        log.add("a.log", "{\n  \"a\": 1\n}\n");
+        let mut follower = log.follower(vec![]);
+        assert_eq!(taken(&mut follower), []);
+        log.add("a.log", "{\n");
+        assert_eq!(taken(&mut follower), [(0, "{\n  \"a\": 1\n}\n{\n".to_owned())]);
+        // Objects that Node printed are no JSON at all.
+        log.add("b.log", "{\n  a: 1,\n");
+        assert_eq!(taken(&mut follower), [(0, "{\n  a: 1,\n".to_owned())]);
     }
 
     #[test]
@@ -439,7 +615,7 @@ mod tests {
     fn a_line_without_an_end_is_given_up_at_the_limit() {
         let log = Log::new();
         log.add("a.log", &"x".repeat(100));
-        let mut follower = Follower::new(vec![log.path("a.log")], vec![], 64);
+        let mut follower = Follower::new(vec![log.path("a.log")], vec![], 64, PATIENCE);
         assert_eq!(taken(&mut follower), [(0, "x".repeat(100))]);
     }
 }
