@@ -26,6 +26,8 @@ pub struct ServeSettings {
     pub tick: Duration,
     /// A trace is taken for complete when nothing of it came for this long.
     pub settle: Duration,
+    /// What is dated later than it arrives by more than this is not taken.
+    pub max_ahead: Duration,
     /// File that holds the token that senders and readers must show; none asks for none.
     pub token_file: Option<PathBuf>,
     /// Origins of browsers that may ask; none of them, unless named.
@@ -157,6 +159,7 @@ impl ServeSettings {
             ("follow", self.follow != other.follow),
             ("tick", self.tick != other.tick),
             ("settle", self.settle != other.settle),
+            ("max_ahead", self.max_ahead != other.max_ahead),
             ("token_file", self.token_file != other.token_file),
             ("cors_origins", self.cors_origins != other.cors_origins),
             ("tls", self.tls != other.tls),
@@ -181,6 +184,7 @@ impl Default for ServeSettings {
             follow: Vec::new(),
             tick: Duration::from_secs(1),
             settle: Duration::from_secs(60),
+            max_ahead: 2 * HOUR,
             token_file: None,
             cors_origins: Vec::new(),
             tls: None,
@@ -263,6 +267,8 @@ pub(super) struct ServeTable {
     tick: Option<Duration>,
     #[serde(deserialize_with = "some_duration")]
     settle: Option<Duration>,
+    #[serde(deserialize_with = "some_duration")]
+    max_ahead: Option<Duration>,
     token_file: Option<PathBuf>,
     cors_origins: Vec<String>,
     tls: Option<TlsFiles>,
@@ -310,6 +316,7 @@ impl ServeTable {
             follow: if given.follow.is_empty() { self.follow } else { given.follow },
             tick: self.tick.unwrap_or(default.tick),
             settle: self.settle.unwrap_or(default.settle),
+            max_ahead: self.max_ahead.unwrap_or(default.max_ahead),
             token_file: given.token_file.or(self.token_file),
             cors_origins: self.cors_origins,
             tls: self.tls,

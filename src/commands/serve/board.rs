@@ -2,11 +2,12 @@
 //!
 //! In: what became of facts. Out: agents. Looks through cards only when a fact about one came or went.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::api::Agent;
 use crate::instant::Instant;
 use crate::measures::cards::shown;
+use crate::rules::AsOf;
 use crate::tables::{Facts, FactsDelta};
 
 /// What is shown of agents.
@@ -47,6 +48,14 @@ impl Board {
     /// When something was seen of an agent last.
     pub(super) fn last_seen(&self, agent: &str) -> Option<Instant> {
         self.agents.get(agent).and_then(|agent| agent.last_seen)
+    }
+
+    /// The instant at which agents are judged: now, and those whose clock is ahead by it. What they did is due by that clock,
+    /// and would be told of late by this one.
+    pub(super) fn as_of(&self, now: Instant) -> AsOf {
+        let last = self.agents.iter().filter_map(|(name, agent)| Some((name, agent.last_seen.filter(|at| *at > now)?)));
+        let agents: HashMap<String, Instant> = last.map(|(name, at)| (name.clone(), at)).collect();
+        AsOf::LastFactPerAgent { agents, overall: now }
     }
 
     /// Agents that nothing was seen of for long are not shown any more, unless their card is known.

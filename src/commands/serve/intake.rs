@@ -10,14 +10,15 @@ use std::vec::IntoIter;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep_until;
 
-use super::clock;
 use super::news::{News, Recall, Telling};
 use super::reading::{Decoded, Reading};
 use super::saving::Saving;
-use crate::decode::record::RejectReason;
+use super::{ahead, clock};
+use crate::decode::record::{Record, RejectReason};
+use crate::decode::request::Received;
 use crate::instant::Instant;
-use crate::normalize::NormalizerSettings;
-use crate::normalize::open::OpenNormalizer;
+use crate::normalize::open::{Ahead, OpenNormalizer};
+use crate::normalize::{Arrival, NormalizerSettings};
 use crate::publish::prometheus::Service;
 use crate::receive::Grown;
 use crate::receive::listen::{Answer, Delivery, Route, Signal};
@@ -60,6 +61,11 @@ impl Work {
         }
     }
 
+    /// Whether nobody waits for the answer any more: who sent it comes again, and once is enough.
+    fn is_given_up(&self) -> bool {
+        matches!(self, Self::Request(delivery) if delivery.answer.is_closed())
+    }
+
     /// When it arrived; what was written to a file, when it was read.
     fn arrived(&self, now: Instant) -> Instant {
         match self {
@@ -79,6 +85,8 @@ pub(super) struct Intake {
     pub(super) instruments: Instruments,
     /// A trace is complete when nothing of it came for this long.
     pub(super) settle: Duration,
+    /// How far the clocks of senders may be ahead.
+    pub(super) most_ahead: Duration,
     pub(super) rhythm: Rhythm,
 }
 
@@ -185,6 +193,9 @@ impl Intake {
         let span = Self::span(waiting.peek()).entered();
         let (mut arrived, mut read) = (now, Vec::new());
         while let Some(work) = waiting.next_if(|work| read.is_empty() || !(is_late(watch) || is_own(work))) {
+            if work.is_given_up() {
+                continue;
+            }
             arrived = arrived.min(work.arrived(now));
             read.push(self.read(work));
         }
@@ -225,14 +236,30 @@ impl Intake {
             Ok(received) => {
                 let before = self.ignored();
                 self.service.received(receiver, signal, records.len() as u64);
-                records.into_iter().for_each(|record| self.normalizer.record(record));
+                let ahead = self.normalize(&work, records);
+                self.service.rejected(RejectReason::FutureTime.as_str(), ahead.refused);
                 self.service.ignored(signal, self.ignored().saturating_sub(before));
-                let (accepted, rejected, message) = (received.accepted, received.rejected, received.message);
+                let Received { accepted, rejected, message } = ahead::told(received, &ahead, self.most_ahead);
                 Ok(Counts { accepted, rejected, message })
             }
             Err(malformed) => Err(Answer::Malformed { message: malformed.message }),
         };
         Read { work, outcome }
+    }
+
+    fn normalize(&mut self, work: &Work, records: Vec<Record>) -> Ahead {
+        let arrival = Arrival { at: work.arrived(clock()), most_ahead: self.most_ahead };
+        match work {
+            Work::Request(_) => self.normalizer.body(records, arrival),
+            Work::Grown(grown, _) => {
+                let ahead = self.normalizer.grown(records, arrival);
+                if ahead.refused > 0 {
+                    let path = grown.path.display();
+                    tracing::warn!(%path, records = ahead.refused, "records of a time yet to come are not kept");
+                }
+                ahead
+            }
+        }
     }
 
     /// Records so far that hold no A2A.

@@ -161,6 +161,11 @@ pub(super) fn earlier(at: Instant, by: Duration) -> Instant {
     Instant(at.0.saturating_sub(i64::try_from(by.as_nanos()).unwrap_or(i64::MAX)))
 }
 
+/// The instant so long after another.
+pub(super) fn later(at: Instant, by: Duration) -> Instant {
+    Instant(at.0.saturating_add(i64::try_from(by.as_nanos()).unwrap_or(i64::MAX)))
+}
+
 /// News that were heard and are not judged yet.
 #[derive(Default)]
 pub(super) struct Heard {

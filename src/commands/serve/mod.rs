@@ -9,6 +9,7 @@
 //!                               [judge] -> metrics, alerts, API
 //! ```
 
+mod ahead;
 mod board;
 mod following;
 mod intake;

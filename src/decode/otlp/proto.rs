@@ -15,9 +15,11 @@ use prost::Message;
 use serde_json::Value;
 
 use super::assemble::{BASE64, Id, LogParts, SPAN_ID, Shared, SpanParts, TRACE_ID, double, instant, object};
+use super::budget::Budget;
 use super::reject;
-use super::wire::{Broken, Content, Fields, Signal, Sniff, number, sniff};
+use super::wire::{Broken, Content, Fields, Signal, Sniff, data_points, number, sniff};
 use crate::decode::record::{Attributes, Origin, Position, RejectReason, Sink, SpanEvent};
+use crate::decode::request::TOO_MANY_PARTS;
 
 /// Largest single span, log record or resource that is decoded: a decoded message can take some thirty times its
 /// bytes. Collectors refuse whole requests of 4 MiB (gRPC) or 20 MiB (HTTP) by default.
@@ -104,8 +106,8 @@ impl<'a> Iterator for Frames<'a> {
         let start = self.at + self.framing.header();
         self.at = self.bytes.len();
         let Some(header) = rest.get(..self.framing.header()) else {
-            let detail = "ends within the length of a message";
-            return Some(Frame::Broken { start: frame_start, reason: RejectReason::Truncated, detail });
+            let (reason, detail) = (RejectReason::Truncated, "ends within the length of a message");
+            return Some(Frame::Broken { start: frame_start, reason, detail });
         };
         let length = match (self.framing, header) {
             (Framing::Bare, _) => rest.len(),
@@ -135,7 +137,7 @@ impl<'a> Iterator for Frames<'a> {
 /// the bytes are none.
 pub fn decode(bytes: &[u8], origin: &Origin, sink: &mut dyn Sink) -> bool {
     let Some(framing) = Framing::detect(bytes) else { return false };
-    let mut walk = Walk { origin, sink, items: 0, broken: None };
+    let mut walk = Walk { origin, sink, items: 0, broken: None, budget: Budget::of_file() };
     for frame in (Frames { bytes, at: 0, framing }) {
         match frame {
             Frame::Message(part) => walk.request(part),
@@ -164,7 +166,7 @@ pub(in crate::decode) fn decode_request(
         Sniff::Foreign => return Err("the body is no OTLP request in protobuf"),
         Sniff::Request(_) | Sniff::Undecided => {}
     }
-    let mut walk = Walk { origin, sink, items: 0, broken: None };
+    let mut walk = Walk { origin, sink, items: 0, broken: None, budget: Budget::of_request() };
     walk.groups(Part { bytes, start: 0, ending: Ending::Complete }, signal);
     walk.broken.map_or(Ok(walk.items), Err)
 }
@@ -177,6 +179,8 @@ struct Walk<'s> {
     items: u64,
     /// Why the request as a whole is wrong, for those who take all of a request or nothing.
     broken: Option<&'static str>,
+    /// For more of them.
+    budget: Budget,
 }
 
 impl Walk<'_> {
@@ -297,7 +301,10 @@ impl Walk<'_> {
                         (is_cut, is_noted) = (true, is_wanted);
                     }
                     if is_wanted {
-                        visit(self, part);
+                        match self.budget.takes(part.bytes) {
+                            true => visit(self, part),
+                            false => return self.broken = Some(TOO_MANY_PARTS),
+                        }
                     }
                 }
                 Err(Broken::Truncated) if message.ending != Ending::Complete => is_cut = true,
@@ -325,17 +332,6 @@ fn parts(message: Part<'_>) -> impl Iterator<Item = Result<(u32, Part<'_>), Brok
         },
         Err(broken) => Some(Err(broken)),
     })
-}
-
-/// Data points of a metric: what repeats in field 1 of its gauge, sum, histograms or summary.
-fn data_points(metric: &[u8]) -> u64 {
-    let points = |data: &[u8]| Fields::new(data).flatten().filter(|field| field.number == 1).count();
-    let data = Fields::new(metric).flatten().filter(|field| matches!(field.number, 5 | 7 | 9 | 10 | 11));
-    data.map(|field| match field.content {
-        Content::Bytes { bytes, .. } => points(bytes) as u64,
-        _ => 0,
-    })
-    .sum()
 }
 
 fn span_parts(span: Span) -> SpanParts {

@@ -1,0 +1,68 @@
+//! Records whose times cannot be: none at all, and those that are yet to come.
+
+use serde_json::{Value, json};
+
+use super::batch::lines;
+use super::host::{Folder, Serving, eventually};
+use super::memory::now;
+
+const SECOND: i64 = 1_000_000_000;
+const DAY: i64 = 86_400 * SECOND;
+
+/// A capture of an agent of its own, moved so that its last exchange begins at an instant; without an instant, without times.
+fn capture(host: &str, last: Option<i64>) -> Vec<u8> {
+    let lines = lines("a2a-python-1.3.0/jsonrpc.exchanges.ndjson");
+    let lines = lines.iter().map(|line| line.replace("127.0.0.1:41001", host).replace("127.0.0.1:41013", "hook:9"));
+    let mut lines: Vec<Value> = lines.map(|line| serde_json::from_str(&line).unwrap()).collect();
+    let newest = lines.iter().map(|line| line["start_unix_ns"].as_i64().unwrap()).max().unwrap();
+    for line in &mut lines {
+        let at = line["start_unix_ns"].as_i64().unwrap();
+        let line = line.as_object_mut().unwrap();
+        line.remove("startedDateTime");
+        line.remove("start_unix_ns");
+        if let Some(last) = last {
+            line.insert("start_unix_ns".to_owned(), json!(at - newest + last));
+        }
+    }
+    lines.iter().map(|line| format!("{line}\n")).collect::<String>().into_bytes()
+}
+
+async fn send(service: &Serving, body: Vec<u8>) -> Value {
+    let answer = service.post("/v1/a2a/exchanges", "application/x-ndjson", body).await;
+    assert_eq!(answer.status.as_u16(), 200, "{}", answer.text);
+    serde_json::from_str(&answer.text).unwrap()
+}
+
+async fn agent(service: &Serving, name: &str) -> Option<Value> {
+    let agents: Value = serde_json::from_str(&service.get("/api/v1/agents").await.text).unwrap();
+    agents["agents"].as_array().unwrap().iter().find(|agent| agent["agent"] == name).cloned()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whose_clock_is_ahead_is_judged_and_told_or_refused_and_lends_its_time_to_nobody() {
+    let service = Folder::new("").start().await;
+    let present = send(&service, capture("present:1", Some(now()))).await;
+    let ahead = send(&service, capture("ahead:1", Some(now() + 3600 * SECOND))).await;
+    let future = send(&service, capture("future:1", Some(now() + 40 * DAY))).await;
+    let timeless = send(&service, capture("timeless:1", None)).await;
+    println!("{present}\n{ahead}\n{future}\n{timeless}");
+
+    let findings = async |name: &str| {
+        let agent = eventually(name, async || {
+            agent(&service, name).await.filter(|agent| agent["findings"]["critical"].as_u64() > Some(0))
+        })
+        .await;
+        agent["findings"].clone()
+    };
+    let of_present = findings("present:1").await;
+    assert!(of_present.to_string().contains("critical"), "{of_present}");
+    eventually("judged alike", async || (findings("ahead:1").await == of_present).then_some(())).await;
+    assert!(ahead.to_string().contains("a clock is ahead"), "{ahead}");
+    assert!(future.to_string().contains("future-time"), "{future}");
+    assert_eq!(agent(&service, "future:1").await, None);
+    assert!(service.metric("a2a_drift_rejected_total", "reason=\"future-time\"").await > 0.0);
+
+    let seen = eventually("timeless", async || agent(&service, "timeless:1").await).await;
+    let seen = a2a_drift::instant::Instant::parse_rfc3339(seen["last_seen"].as_str().unwrap()).unwrap();
+    assert!((now() - 300 * SECOND..=now()).contains(&seen.0), "{seen:?}");
+}
