@@ -203,7 +203,7 @@ mod tests {
         let json = format!("{{\"resourceSpans\":[{}{{}}]}}", "{},".repeat(COUNTLESS)).into_bytes();
         let spans = field(1, &field(2, &[0x12, 0].repeat(COUNTLESS)));
         let groups = [0x0a, 0].repeat(COUNTLESS);
-        let attributes = field(1, &field(2, &field(2, &[0x4a, 0].repeat(COUNTLESS)).repeat(4)));
+        let attributes = field(1, &field(2, &field(2, &[0x4a, 0].repeat(COUNTLESS / 2)).repeat(16)));
         let (traces, logs) = (Signal::Traces, Signal::Logs);
         // As many records as there is room for are all that is made, and nothing of a body that can be weighed at once.
         for (what, body, most) in [
@@ -211,10 +211,10 @@ mod tests {
             (EXCHANGES, &list, 0),
             (EXCHANGES, &texts, 0),
             ((traces, Encoding::Json), &json, 0),
-            ((traces, Encoding::Protobuf), &spans, 1_600_000),
-            ((logs, Encoding::Protobuf), &spans, 1_600_000),
+            ((traces, Encoding::Protobuf), &spans, 2_700_000),
+            ((logs, Encoding::Protobuf), &spans, 2_700_000),
             ((traces, Encoding::Protobuf), &groups, 0),
-            ((traces, Encoding::Protobuf), &attributes, 4),
+            ((traces, Encoding::Protobuf), &attributes, 16),
         ] {
             let (result, handed_over) = decoded(what, body);
             let message = result.unwrap_err().message;

@@ -8,8 +8,9 @@ use serde_json::Value;
 /// Bytes that one tree may take. Spans, the densest of what is read, take some twenty times their text.
 pub const MOST_BYTES: u64 = 512 << 20;
 
-/// What the body of one request may come to, read piece by piece.
-pub(super) const MOST_OF_REQUEST: u64 = 2 * MOST_BYTES;
+/// What the body of one request may come to, read piece by piece: 3 million objects. The largest body of exchange lines comes
+/// to a sixth of it, one of nothing but short lines of a gateway to two thirds.
+pub(super) const MOST_OF_REQUEST: u64 = 4 * MOST_BYTES;
 
 /// Shorter text is never too heavy.
 const LIGHT: usize = 1 << 20;

@@ -5,9 +5,10 @@
 //! Rows lie in the chunks in which they came. A row that went is marked; its memory is given back when chunks are merged.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
-use arrow::array::RecordBatch;
-use arrow::compute::interleave_record_batch;
+use arrow::array::{ArrayRef, AsArray, RecordBatch, RecordBatchOptions, UInt32Array};
+use arrow::compute::{interleave_record_batch, take_record_batch};
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 
@@ -93,7 +94,7 @@ impl Table {
         if rows.num_rows() == 0 {
             return Ok(());
         }
-        self.push(rows.clone());
+        self.push(compact(rows)?);
         self.merge()
     }
 
@@ -141,7 +142,7 @@ impl Table {
                 !places.is_empty()
             });
         }
-        self.push(rows);
+        self.push(compact(&rows)?);
         Ok(())
     }
 
@@ -192,6 +193,19 @@ impl Table {
     }
 }
 
+/// The same rows in memory of their own: a row that is kept would keep all that it was read, selected or merged with, and texts
+/// lie in blocks of many kilobytes.
+fn compact(rows: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    let all = UInt32Array::from_iter_values(0..u32::try_from(rows.num_rows()).unwrap_or(u32::MAX));
+    let own = take_record_batch(rows, &all)?;
+    let columns = own.columns().iter().map(|column| match column.as_string_view_opt() {
+        Some(texts) => Arc::new(texts.gc()) as ArrayRef,
+        None => Arc::clone(column),
+    });
+    let count = RecordBatchOptions::new().with_row_count(Some(own.num_rows()));
+    RecordBatch::try_new_with_options(own.schema(), columns.collect(), &count)
+}
+
 fn is_kept(chunks: &BTreeMap<u32, Chunk>, (number, row): Place) -> bool {
     chunks.get(&number).is_some_and(|chunk| chunk.kept.get(row as usize).copied().unwrap_or_default())
 }
@@ -202,9 +216,7 @@ fn is_in_order(places: &[Place]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use arrow::array::{ArrayRef, AsArray, StringViewArray};
+    use arrow::array::StringViewArray;
 
     use super::*;
 
@@ -243,6 +255,20 @@ mod tests {
         assert_eq!(table.find_all(by, &keys).len(), 3);
         table.clear();
         assert_eq!((table.len(), found(&table, by, "x").len()), (0, 0));
+    }
+
+    #[test]
+    fn a_row_takes_the_memory_of_its_own_texts_and_of_no_others() {
+        const TEXT: &str = "a text that is longer than what a view holds by itself";
+        let mut table = Table::new(batch(&[]).schema());
+        let many: Vec<String> = (0..10_000).map(|n| format!("{TEXT} {n}")).collect();
+        let rows: Vec<(&str, &str)> = many.iter().map(|text| (text.as_str(), "1")).collect();
+        let all = batch(&rows);
+        for n in 0..3 * CHUNKS {
+            table.add(&all.slice(n, 1)).unwrap();
+        }
+        let bytes: usize = table.chunks.values().map(|chunk| chunk.rows.get_array_memory_size()).sum();
+        assert!(bytes / table.len() < 400, "{} bytes a row", bytes / table.len());
     }
 
     #[test]

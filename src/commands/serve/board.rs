@@ -1,20 +1,20 @@
 //! The agents and their cards, as the API shows them.
 //!
-//! In: what became of facts. Out: agents. Looks through cards only when a fact about one came or went.
+//! In: what became of facts. Out: agents. Looks only at what changed.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
+use super::cards::Cards;
 use crate::api::Agent;
 use crate::instant::Instant;
-use crate::measures::cards::shown;
 use crate::rules::AsOf;
-use crate::tables::{Facts, FactsDelta};
+use crate::tables::FactsDelta;
 
 /// What is shown of agents.
 #[derive(Default)]
 pub(super) struct Board {
-    /// Facts about cards only.
-    cards: Facts,
+    cards: Cards,
     agents: BTreeMap<String, Agent>,
 }
 
@@ -25,22 +25,12 @@ impl Board {
             let agent = self.agents.entry(common.agent.clone()).or_default();
             agent.last_seen = agent.last_seen.max(Some(common.observed_at));
         }
-        let added = &delta.added;
-        let came = Facts {
-            cards: added.cards.clone(),
-            card_skills: added.card_skills.clone(),
-            card_endpoints: added.card_endpoints.clone(),
-            ..Facts::default()
-        };
-        let renewed: HashSet<&str> = came.commons().map(|common| common.fact_id.as_str()).collect();
-        let goes = |id: &String| renewed.contains(id.as_str()) || delta.removed.contains(id);
-        let before = self.cards.len();
-        self.cards.retain(|common| !goes(&common.fact_id));
-        if before != self.cards.len() || !came.is_empty() {
-            self.cards.append(came);
-            self.agents.values_mut().for_each(|agent| agent.cards.clear());
-            for (agent, cards) in shown(&self.cards) {
-                self.agents.entry(agent).or_default().cards = cards;
+        for (agent, cards) in self.cards.add(delta).into_iter().filter(|(agent, _)| !agent.is_empty()) {
+            match self.agents.get_mut(&agent) {
+                Some(known) => known.cards = Arc::new(cards),
+                // Of one that is gone, its last card went.
+                None if cards.is_empty() => {}
+                None => self.agents.entry(agent).or_default().cards = Arc::new(cards),
             }
         }
     }

@@ -11,6 +11,7 @@
 
 mod ahead;
 mod board;
+mod cards;
 mod following;
 mod intake;
 mod judge;
