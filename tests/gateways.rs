@@ -138,6 +138,30 @@ fn agentgateway_tells_method_outcome_state_and_context_of_every_call_in_both_of_
 }
 
 #[test]
+fn agentgateway_with_bodies_and_headers_gives_what_a_tape_gives() {
+    // The keys of examples/gateways/agentgateway.yaml.
+    let line = serde_json::json!({
+        "level": "info", "time": "2026-11-30T06:15:34.856376Z", "scope": "request", "endpoint": "127.0.0.1:41001", "src.addr": "127.0.0.1:5",
+        "http.method": "POST", "http.host": "gw:3000", "http.path": "/summary/a2a", "http.status": 200, "protocol": "a2a",
+        "a2a.method": "message/send", "a2a.response.outcome": "success", "a2a.task.state": "failed", "duration": "25ms",
+        "http.request.header.traceparent": "00-b4a55c73950cc2728f5c83857ffbc7b1-d85277cb32219500-03", "http.request.header.a2a-version": "0.3",
+        "http.request.body": r#"{"jsonrpc":"2.0","id":"1","method":"message/send","params":{"message":{"kind":"message","messageId":"m-1","role":"user","parts":[],"metadata":{"skillId":"translate"}}}}"#,
+        "http.response.body": r#"{"jsonrpc":"2.0","id":"1","result":{"kind":"task","id":"t-1","contextId":"c-1","status":{"state":"failed","message":{"kind":"message","messageId":"m-2","role":"agent","parts":[{"kind":"text","text":"Unknown skill: translate"}]}}}}"#,
+    });
+    let files = Files::from([("log".to_owned(), line.to_string().into_bytes())]);
+    let facts = facts(&files);
+    let [call] = facts.exchanges.as_slice() else { panic!("{:?}", facts.exchanges) };
+    assert_eq!(
+        (call.own.skill_id.as_str(), call.own.task_id.as_str(), call.own.message_id.as_str()),
+        ("translate", "t-1", "m-1")
+    );
+    assert_eq!((call.common.span_id.as_str(), call.own.declared_version.as_str()), ("d85277cb32219500", "0.3"));
+    assert_eq!(call.own.server_address, "127.0.0.1:41001");
+    let told = findings(&files, &[]);
+    assert!(rules_of(&told).contains("unknown_skill"), "{:?}", rules_of(&told));
+}
+
+#[test]
 fn kong_tells_task_and_state_of_every_call_without_payloads() {
     let facts = facts(&formats(&["kong/statistics.ndjson"]));
     assert_eq!(operations(&facts), BTreeMap::from(CALLS));

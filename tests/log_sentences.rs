@@ -40,7 +40,7 @@ const TASK: &str = "30edcf55-817e-4ccb-bd01-39b838e75625";
 
 #[test]
 fn lines_of_a2a_go_tell_of_calls_deliveries_and_failed_tasks() {
-    for file in ["formats/logs/go-slog.text.log", "formats/logs/go-slog.default.log"] {
+    for file in ["formats/logs/go-slog.text.log", "formats/logs/go-slog.json.log", "formats/logs/go-slog.default.log"] {
         let facts = of(&lines(file));
         assert_eq!(deliveries(&facts), [(TASK, "", Some(401), "auth")], "{file}");
         let [event] = facts.task_events.as_slice() else { panic!("{file}") };
@@ -74,11 +74,15 @@ impl Write for Kept {
 }
 
 #[test]
-fn lines_of_a2a_rs_are_read_with_and_without_colour() {
-    for colour in [false, true] {
+fn lines_of_a2a_rs_are_read_plain_in_colour_and_as_json() {
+    for form in ["plain", "colour", "json"] {
         let kept = Kept::default();
         let writer = kept.clone();
-        let subscriber = tracing_subscriber::fmt().with_ansi(colour).with_writer(move || writer.clone()).finish();
+        let builder = tracing_subscriber::fmt().with_ansi(form == "colour").with_writer(move || writer.clone());
+        let subscriber: Box<dyn tracing::Subscriber + Send + Sync> = match form {
+            "json" => Box::new(builder.json().finish()),
+            _ => Box::new(builder.finish()),
+        };
         tracing::subscriber::with_default(subscriber, || {
             // a2a-server-lf 0.4.2: middleware.rs, push/sender.rs
             tracing::info!(target: "a2a_server::middleware", method = %"SendMessage", "A2A server request");
@@ -103,8 +107,10 @@ fn lines_of_a2a_rs_are_read_with_and_without_colour() {
 fn a_sentence_of_dotnet_is_on_the_line_below_its_head_or_on_the_same() {
     let two_lines = "2026-11-30T09:31:53.311Z fail: A2A.A2AServer[3]\n      Background event processing failed for task t-1\n      System.InvalidOperationException: no\n";
     let one_line = "2026-11-30T09:31:53.311Z fail: A2A.A2AServer[3] Background event processing failed for task t-1\n";
+    // JsonConsoleFormatter, by .NET's documentation of console log formatting.
+    let json = "{\"Timestamp\":\"2026-11-30T09:31:53.311Z\",\"EventId\":3,\"LogLevel\":\"Error\",\"Category\":\"A2A.A2AServer\",\"Message\":\"Background event processing failed for task t-1\",\"Exception\":\"System.InvalidOperationException: no\",\"State\":{\"Message\":\"Background event processing failed for task t-1\",\"TaskId\":\"t-1\",\"{OriginalFormat}\":\"Background event processing failed for task {TaskId}\"}}\n";
     let in_frames = "2026-11-30T09:31:53.311Z stderr F fail: A2A.A2AServer[3]\n2026-11-30T09:31:53.311Z stderr F       Background event processing failed for task t-1\n";
-    for text in [two_lines, one_line, in_frames] {
+    for text in [two_lines, one_line, json, in_frames] {
         let facts = of(text);
         let [event] = facts.task_events.as_slice() else { panic!("{text}") };
         assert_eq!((event.own.task_id.as_str(), event.own.state.as_str(), facts.len()), ("t-1", "failed", 1), "{text}");

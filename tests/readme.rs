@@ -93,3 +93,21 @@ fn adding_a_rule_takes_the_six_steps_as_they_stand_there() {
     let folder = tempfile::tempdir().unwrap();
     is_fresh("<!-- six steps: begin;", "<!-- six steps: end -->", |shown| taken(shown, folder.path()));
 }
+
+#[test]
+fn the_configuration_is_one_that_the_program_takes() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let (_, configuration) = readme.split_once("## Configuration").unwrap();
+    let (_, (_, settings, _)) = block(configuration).unwrap();
+    let mut settings: toml::Table = settings.parse().unwrap();
+    // What names files of the reader's own.
+    for elsewhere in ["queries", "add_queries", "vocabulary", "serve"] {
+        assert!(settings.remove(elsewhere).is_some(), "{elsewhere}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("a2a-drift.toml"), settings.to_string()).unwrap();
+    let capture = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/captures/a2a-python-1.3.0/jsonrpc.exchanges.ndjson");
+    let said =
+        said(&format!("a2a-drift analyze --config a2a-drift.toml --format ndjson --quiet {capture}"), folder.path());
+    assert!(said.lines().count() > 0 && said.lines().all(|line| line.starts_with('{')), "{said}");
+}

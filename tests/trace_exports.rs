@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use a2a_drift::findings::Finding;
+use serde_json::json;
 use support::judge::{Files, Verdict, judge};
 
 const CARRIERS: [&str; 6] =
@@ -59,6 +60,35 @@ fn both_carriers_together_say_no_more_than_one() {
     let files = files.map(|file| (file.to_owned(), fs::read(folder().join(file)).unwrap()));
     let all = judge(&Files::from(files), None).unwrap();
     assert_eq!(ids(&all.findings), ids(&once.findings));
+}
+
+#[test]
+fn what_a_process_printed_is_read_out_of_its_containers_log() {
+    let once = verdict("scenario.otlp.jsonl");
+    for file in ["python.console.json", "go.stdout.json", "zipkin.json"] {
+        let text = fs::read_to_string(folder().join(file)).unwrap();
+        let cri = |line| format!("2026-11-30T09:31:53.311Z stdout F {line}\n");
+        let docker = |line| {
+            let record = json!({"log": format!("{line}\n"), "stream": "stdout", "time": "2026-11-30T09:31:53.311Z"});
+            format!("{record}\n")
+        };
+        for (framing, framed) in
+            [("cri", text.lines().map(cri).collect::<String>()), ("docker", text.lines().map(docker).collect())]
+        {
+            let verdict = judge(&Files::from([(file.to_owned(), framed.into_bytes())]), None).unwrap();
+            assert!(verdict.rejects.is_empty(), "{file} in {framing}: {:#?}", verdict.rejects);
+            assert_eq!(ids(&verdict.findings), ids(&once.findings), "{file} in {framing}");
+        }
+    }
+}
+
+#[test]
+fn what_node_printed_comes_with_advice_there() {
+    let text = fs::read_to_string(folder().join("js.console.txt")).unwrap();
+    let framed: String = text.lines().map(|line| format!("2026-11-30T09:31:53.311Z stdout F {line}\n")).collect();
+    let verdict = judge(&Files::from([("js.log".to_owned(), framed.into_bytes())]), None).unwrap();
+    let advice: Vec<_> = verdict.rejects.iter().filter(|reject| reject.contains("needs-conversion")).collect();
+    assert!(matches!(advice.as_slice(), [one] if one.contains("kubectl logs")), "{advice:?}");
 }
 
 #[test]

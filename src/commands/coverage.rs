@@ -73,12 +73,22 @@ fn cut(facts: &mut Facts, window: Window) {
     (facts.card_skills, facts.card_endpoints) = (skills, endpoints);
 }
 
-/// Facts of each source by table.
+/// Facts of each source by table. Facts that were kept name the sources that they came from first: they are counted for what they
+/// were kept in.
 fn yields(intake: &Intake, facts: &Facts) -> Vec<Vec<(&'static str, u64)>> {
     let mut by_source: BTreeMap<&str, BTreeMap<&'static str, u64>> = BTreeMap::new();
     for (table, common) in facts.by_table() {
         *by_source.entry(&common.source).or_default().entry(table).or_default() += 1;
     }
     let of = |name: &String| by_source.get(name.as_str()).cloned().unwrap_or_default().into_iter().collect();
-    intake.sources.iter().map(|source| of(&source.name)).collect()
+    let mut yields: Vec<Vec<(&'static str, u64)>> = intake.sources.iter().map(|source| of(&source.name)).collect();
+    let mut kept: BTreeMap<&'static str, u64> = BTreeMap::new();
+    for (_, tables) in by_source.iter().filter(|(name, _)| intake.sources.iter().all(|source| source.name != **name)) {
+        tables.iter().for_each(|(table, rows)| *kept.entry(table).or_default() += rows);
+    }
+    let holds_kept = |at: &usize| yields[*at].is_empty() && intake.sources[*at].records > 0;
+    if let Some(at) = (0..yields.len()).find(holds_kept) {
+        yields[at] = kept.into_iter().collect();
+    }
+    yields
 }

@@ -4,6 +4,7 @@
 
 use std::fmt::Write;
 use std::io::{IsTerminal, Write as _};
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 use arrow::datatypes::DataType;
@@ -37,6 +38,9 @@ pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
         bail!("Parquet is nothing for a terminal: name a file with --output, or pipe it");
     }
     let paths = if args.paths.is_empty() { vec![config.serve.data.clone()] } else { args.paths };
+    if let Some(output) = &args.output {
+        is_no_input(output, &paths)?;
+    }
     // A mistake in the question is told before much is read.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(engine.ask(Facts::default().batches()?, &sql))?;
@@ -62,6 +66,16 @@ pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
         },
     }
     Ok(Outcome::Clean)
+}
+
+/// An answer must not take the place of what it was read from.
+fn is_no_input(output: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
+    let Ok(output) = output.canonicalize() else { return Ok(()) };
+    let is_input = inputs.iter().filter_map(|input| input.canonicalize().ok()).any(|input| output.starts_with(input));
+    if is_input {
+        bail!("{}: the answer would take the place of what it is read from", output.display());
+    }
+    Ok(())
 }
 
 /// What a column holds, in a word.

@@ -69,6 +69,8 @@ pub(super) fn read(
         bodies.map(|(field, headers)| read_body(found.body(field), headers, origin, limits, sink));
     exchange.truncated |= request.truncated || response.truncated;
     (exchange.request_body, exchange.response_body) = (request.body, response.body);
+    // nginx knows no bodies of answers.
+    exchange.truncated |= is_proxy(&found) && found.get(Field::ResponseBody).is_none();
     let trace_id = found.text(Field::TraceId).unwrap_or_default();
     finish(&mut exchange, &trace_id, sink).then_some(exchange)
 }
@@ -150,11 +152,13 @@ fn read_parties(found: &Found<'_>, exchange: &mut Exchange) {
     exchange.server = found.address(Field::Server);
     exchange.agent = text(Field::Agent);
     exchange.observer_name = text(Field::ObserverName);
-    // Envoy's and nginx's words.
-    let is_proxy = found.members.contains_key("responseflags")
-        || found.get_where(Field::RequestSeconds, request_seconds).is_some();
-    let implied = implied_observer(exchange).or(is_proxy.then_some(Observer::Gateway));
+    let implied = implied_observer(exchange).or(is_proxy(found).then_some(Observer::Gateway));
     exchange.observer = Observer::parse(&text(Field::Observer)).or(implied);
+}
+
+/// Whether a proxy wrote the line: Envoy's and nginx's words.
+fn is_proxy(found: &Found<'_>) -> bool {
+    found.members.contains_key("responseflags") || found.get_where(Field::RequestSeconds, request_seconds).is_some()
 }
 
 /// The members of an object by their plain path, down to [`LEVELS`].

@@ -91,6 +91,9 @@ fn all_blind(report: &Report) -> Vec<String> {
         format!("  {} needs {}", clean(&rule.rule), first_few(rule.missing.iter().map(String::as_str), LISTED))
     });
     lines.extend(missing);
+    if let Some(more) = report.coverage.len().checked_sub(LISTED).filter(|more| *more > 0) {
+        lines.push(format!("  and {}", count(more, "more rule")));
+    }
     lines.push(
         "what to do: add a source that has these fields, or turn them on where you have it: `a2a-drift coverage` with the \
          same paths says how"

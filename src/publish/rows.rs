@@ -2,7 +2,9 @@
 //!
 //! In: a batch. Out: bytes. Asks nothing and orders nothing: rows come as the query gave them.
 
-use arrow::array::RecordBatch;
+use std::sync::Arc;
+
+use arrow::array::{ArrayRef, RecordBatch, StringArray};
 use arrow::error::ArrowError;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use arrow::util::pretty::pretty_format_batches_with_options;
@@ -42,7 +44,7 @@ pub enum RowsError {
 /// The rows in a form.
 ///
 /// # Errors
-/// When a column has no such form: a list has none in CSV.
+/// When a column has no such form.
 pub fn render(rows: &RecordBatch, form: Form) -> Result<Vec<u8>, RowsError> {
     Ok(match form {
         Form::Table => table(rows)?.into_bytes(),
@@ -58,7 +60,7 @@ pub fn render(rows: &RecordBatch, form: Form) -> Result<Vec<u8>, RowsError> {
         }
         Form::Csv => {
             let mut bytes = Vec::new();
-            arrow::csv::Writer::new(&mut bytes).write(rows)?;
+            arrow::csv::Writer::new(&mut bytes).write(&written_out(rows)?)?;
             bytes
         }
         Form::Parquet => {
@@ -69,6 +71,28 @@ pub fn render(rows: &RecordBatch, form: Form) -> Result<Vec<u8>, RowsError> {
             bytes
         }
     })
+}
+
+/// Lists as the text of a JSON array: CSV has no form of its own for them.
+fn written_out(rows: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    let is_flat = |column: &ArrayRef| !column.data_type().is_nested();
+    let written = rows.schema_ref().fields().iter().zip(rows.columns()).map(|(field, column)| {
+        let column = if is_flat(column) { column.clone() } else { Arc::new(as_json(column)?) };
+        Ok((field.name().clone(), column))
+    });
+    RecordBatch::try_from_iter(written.collect::<Result<Vec<_>, ArrowError>>()?)
+}
+
+/// Each value as JSON; null where there is none.
+fn as_json(column: &ArrayRef) -> Result<StringArray, ArrowError> {
+    const NAME: &str = "v";
+    let mut writer = arrow::json::LineDelimitedWriter::new(Vec::new());
+    writer.write(&RecordBatch::try_from_iter([(NAME, column.clone())])?)?;
+    writer.finish()?;
+    let lines = String::from_utf8(writer.into_inner()).map_err(|error| ArrowError::ExternalError(error.into()))?;
+    // `{"v":[...]}`, or `{}` for null.
+    let value = |line: &str| Some(line.strip_prefix("{\"v\":")?.strip_suffix('}')?.to_owned());
+    Ok(lines.lines().map(value).collect())
 }
 
 /// Aligned columns and the number of rows; what came from outside cannot act on the terminal.
@@ -100,9 +124,7 @@ fn options() -> FormatOptions<'static> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use arrow::array::{Int64Array, StringArray, TimestampNanosecondArray};
+    use arrow::array::{Int64Array, ListBuilder, StringArray, StringBuilder, TimestampNanosecondArray};
     use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
 
     use super::*;
@@ -149,6 +171,16 @@ mod tests {
             text(Form::Json).lines().map(|l| serde_json::from_str(l).unwrap()).collect();
         assert_eq!((lines.len(), &lines[1]["tasks"]), (2, &3.into()));
         assert!(text(Form::Csv).starts_with("agent,tasks,at\n"));
+    }
+
+    #[test]
+    fn a_list_in_csv_is_a_json_array() {
+        let mut lists = ListBuilder::new(StringBuilder::new());
+        lists.append_value([Some("a"), None, Some("b,\"c")]);
+        lists.append_null();
+        let rows = RecordBatch::try_from_iter([("modes", Arc::new(lists.finish()) as ArrayRef)]).unwrap();
+        let csv = String::from_utf8(render(&rows, Form::Csv).unwrap()).unwrap();
+        assert_eq!(csv, "modes\n\"[\"\"a\"\",null,\"\"b,\\\"\"c\"\"]\"\n\"\"\n");
     }
 
     #[test]

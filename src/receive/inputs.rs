@@ -8,9 +8,10 @@ use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
+use glob::{MatchOptions, Pattern};
 use walkdir::{DirEntry, WalkDir};
 
 use super::inflate::inflate;
@@ -145,30 +146,53 @@ impl Found {
             match entry {
                 Ok(entry) if entry.file_type().is_file() => self.file(entry.path()),
                 Ok(_) => {}
-                // A link to a folder above: its files are met anyway.
-                Err(error) if error.loop_ancestor().is_some() => {}
-                // A link to nothing is no input.
-                Err(error) if error.io_error().is_some_and(|e| e.kind() == io::ErrorKind::NotFound) => {}
+                Err(error) if is_loop_or_nothing(&error) => {}
                 Err(error) => self.file(error.path().unwrap_or(folder)),
             }
         }
     }
 
+    /// Walks below the part without signs: unlike the pattern's own search, that does not go round in links for ever.
     fn pattern(&mut self, pattern: &str) -> Result<(), ReceiveError> {
-        let matches =
-            glob::glob(pattern).map_err(|source| ReceiveError::BadPattern { pattern: pattern.to_owned(), source })?;
+        const OPTIONS: MatchOptions =
+            MatchOptions { case_sensitive: true, require_literal_separator: true, require_literal_leading_dot: true };
+        let fits =
+            Pattern::new(pattern).map_err(|source| ReceiveError::BadPattern { pattern: pattern.to_owned(), source })?;
+        let is_plain = |part: &Component<'_>| !part.as_os_str().to_string_lossy().contains(['*', '?', '[']);
+        let base: PathBuf = Path::new(pattern).components().take_while(is_plain).collect();
+        let below = Path::new(pattern).components().count() - base.components().count();
+        let deepest = if pattern.contains("**") { usize::MAX } else { below };
+        let here = base.as_os_str().is_empty();
+        let walk = WalkDir::new(if here { Path::new(".") } else { &base });
         let mut any = false;
-        for path in matches {
+        for entry in walk.follow_links(true).sort_by_file_name().max_depth(deepest) {
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) if is_loop_or_nothing(&error) => continue,
+                Err(error) => {
+                    any = true;
+                    self.file(error.path().unwrap_or(&base));
+                    continue;
+                }
+            };
+            let path = if here { entry.path().strip_prefix(".").unwrap_or(entry.path()) } else { entry.path() };
+            if !fits.matches_path_with(path, OPTIONS) {
+                continue;
+            }
             any = true;
-            match path {
-                Ok(path) if path.is_dir() => self.folder(&path),
-                Ok(path) if path.is_file() => self.file(&path),
-                Ok(_) => {}
-                Err(error) => self.file(error.path()),
+            if entry.file_type().is_dir() {
+                self.folder(path);
+            } else if entry.file_type().is_file() {
+                self.file(path);
             }
         }
         if any { Ok(()) } else { Err(ReceiveError::NoMatch { pattern: pattern.to_owned() }) }
     }
+}
+
+/// A link to a folder above, whose files are met anyway, or to nothing, which is no input.
+fn is_loop_or_nothing(error: &walkdir::Error) -> bool {
+    error.loop_ancestor().is_some() || error.io_error().is_some_and(|error| error.kind() == io::ErrorKind::NotFound)
 }
 
 #[cfg(test)]
@@ -231,6 +255,19 @@ mod tests {
     fn a_minus_is_standard_input_once() {
         let found = inputs(&["-".to_owned(), "-".to_owned()]).unwrap();
         assert_eq!(found.iter().map(|input| &*input.name).collect::<Vec<_>>(), ["-"]);
+    }
+
+    #[test]
+    fn a_pattern_over_all_levels_is_not_led_round_by_links() {
+        let folder = tree();
+        std::os::unix::fs::symlink("..", folder.path().join("sub/up")).unwrap();
+        std::os::unix::fs::symlink(".", folder.path().join("self")).unwrap();
+        let found = inputs(&[text(folder.path().join("**/*.ndjson"))]).unwrap();
+        assert_eq!(names(&folder, &found), ["a.ndjson", "b.ndjson"]);
+        let found = inputs(&[text(folder.path().join("s?b/*.h[a]r"))]).unwrap();
+        assert_eq!(names(&folder, &found), ["sub/c.har"]);
+        let error = inputs(&[text(folder.path().join("*/*/*/*.har"))]).unwrap_err();
+        assert!(matches!(error, ReceiveError::NoMatch { .. }));
     }
 
     #[cfg(unix)]

@@ -55,7 +55,7 @@ pub enum EngineError {
         valid: String,
     },
     /// A param that the rule or view does not have.
-    #[error("`{query}` has no param `{param}`; it has {valid}")]
+    #[error("`{query}` has no param `{param}`; it has {}", if valid.is_empty() { "none" } else { valid.as_str() })]
     UnknownParam {
         /// Rule or view.
         query: String,

@@ -27,6 +27,7 @@ use crate::instant::Instant;
 use crate::live::{Keyed, LiveError};
 use crate::measures::{self, Measures};
 use crate::publish::alertmanager::Alerts;
+use crate::publish::clean;
 use crate::publish::prometheus::{Exporter, Look};
 use crate::rules::{self, Engine, RuleFailure};
 use crate::tables::FactsDelta;
@@ -244,13 +245,14 @@ impl Judge {
     fn log(changes: &Changes) {
         for opened in &changes.opened {
             let open = &opened.open;
+            // Names are whatever a peer sent: they must not write lines of this log.
             tracing::warn!(
-                rule = %open.rule, severity = open.severity.as_str(), agent = %open.agent, id = %open.id,
-                summary = %open.summary, "finding"
+                rule = %open.rule, severity = open.severity.as_str(), agent = %clean(&open.agent), id = %open.id,
+                summary = %clean(&open.summary), "finding"
             );
         }
         for ended in &changes.ended {
-            tracing::info!(rule = %ended.rule, agent = %ended.agent, id = %ended.id, "finding ended");
+            tracing::info!(rule = %ended.rule, agent = %clean(&ended.agent), id = %ended.id, "finding ended");
         }
     }
 }

@@ -2,11 +2,11 @@
 //!
 //! In: an object of Python's `ConsoleSpanExporter` or `ReadableSpan.to_json`, of Go's `stdouttrace`, or of JavaScript's
 //! `ConsoleSpanExporter` (put into JSON by `inspected`). Out: a span. Lost against OTLP: of Python's the scope and what is
-//! below a microsecond, of JavaScript's what nests deeper than its printer goes. The SDKs of Java and .NET print text that
-//! is not read: [`advice`] tells what to set instead.
+//! below a microsecond, of JavaScript's what nests deeper than its printer goes, and all of it where a log carrier frames its
+//! lines. The SDKs of Java and .NET print text that is not read: [`advice`] tells what to set instead.
 //!
 //! Source: `opentelemetry.sdk.trace.ReadableSpan.to_json` 1.45 (Python); `exporters/stdout/stdouttrace` and
-//! `sdk/trace/tracetest.SpanStub` 1.47 (Go); `sdk-trace-base` `ConsoleSpanExporter` 2.12 (JavaScript).
+//! `sdk/trace/tracetest.SpanStub` 1.1 (Go); `sdk-trace-base` `ConsoleSpanExporter` 2.12 (JavaScript).
 
 use std::sync::Arc;
 
@@ -86,7 +86,7 @@ fn python(mut map: Map<String, Value>) -> (SpanParts, Shared) {
     (parts, Shared { resource: Arc::new(resource), scope: String::new() })
 }
 
-/// Go. The scope had another name before 1.4; kinds are OTLP's numbers.
+/// Go. The scope goes by its present and its old name; kinds are OTLP's numbers.
 fn go(mut map: Map<String, Value>) -> (SpanParts, Shared) {
     let scope = map.get("InstrumentationScope").or_else(|| map.get("InstrumentationLibrary"));
     let scope = scope.and_then(|scope| scope.get("Name")).and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -188,12 +188,21 @@ const JAVA: &str = "spans as Java's logging exporter prints them, without times:
 const DOTNET: &str = "spans as .NET's console exporter prints them: use AddOtlpExporter instead of AddConsoleExporter, and \
     the collector's file exporter";
 
+const JAVASCRIPT: &str = "spans as JavaScript's console exporter prints them, line by line within another log: give the \
+    process' own output (kubectl logs), or set OTEL_TRACES_EXPORTER=otlp";
+
 /// What to do about a line of a printed span that is no object.
 pub(in crate::decode) fn advice(line: &str) -> Option<&'static str> {
     if line.contains("[tracer: ") && line.contains("AttributesMap{") {
         Some(JAVA)
     } else if line.starts_with("Activity.TraceId:") {
         Some(DOTNET)
+    } else if line
+        .trim_start()
+        .strip_prefix("traceId: '")
+        .is_some_and(|id| id.trim_end_matches([',', '\'']).len() == 32)
+    {
+        Some(JAVASCRIPT)
     } else {
         None
     }

@@ -106,13 +106,18 @@ fn every_fixture_gives_its_request_its_log_line_and_one_reject() {
 }
 
 #[test]
-fn a_request_log_of_cloud_run_is_an_exchange() {
+fn a_request_log_of_cloud_run_is_a_line_of_an_access_log() {
     let sink = read(fixture("cloud-logging/request.jsonl"));
-    let exchange = sink.exchanges()[0];
-    assert_eq!((exchange.method.as_str(), exchange.url.as_str()), ("POST", "https://orders-abc.a.run.app/a2a"));
-    assert_eq!((exchange.status, exchange.started_at), (Some(503), Some(Instant(FIRST))));
-    assert_eq!((exchange.trace_id.as_str(), exchange.span_id.as_str()), ("06796866738c859f2f19b7cfb3214824", ""));
-    assert_eq!((sink.exchanges().len(), sink.rejects.len()), (1, 0));
+    assert_eq!(sink.formats, ["cloud-logging", "access-log"]);
+    let line = log(&sink.records[0]);
+    assert_eq!(line.resource.text("service.name").as_deref(), Some("orders"));
+    let text = |name: &str| line.attributes.text(name).unwrap_or_default();
+    assert_eq!(line.event_name, crate::decode::access_log::EVENT);
+    assert_eq!((text("http.request.method").as_str(), text("http.response.status_code").as_str()), ("POST", "503"));
+    assert_eq!(text("url.full"), "https://orders-abc.a.run.app/a2a");
+    assert!(line.at >= Some(Instant(FIRST)), "{:?}", line.at);
+    assert_eq!(line.trace_id, "06796866738c859f2f19b7cfb3214824");
+    assert_eq!((sink.records.len(), sink.rejects.len()), (1, 0));
 }
 
 #[test]

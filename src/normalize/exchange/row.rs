@@ -104,8 +104,8 @@ fn outcome<'a>(seen: &Seen<'_>, call: &Call<'_>, told: &'a Told, answer: &Answer
         return match answer {
             Answer::None if silent => "transport",
             Answer::None => "",
-            // JSON-RPC refuses with HTTP 200 as well: what was not recorded may have been anything.
-            Answer::Unread if call.binding == "jsonrpc" && seen.exchange.response_body == Body::Absent => "",
+            // JSON-RPC refuses with HTTP 200 as well: what a recorder never keeps may have been anything.
+            Answer::Unread if seen.exchange.truncated && seen.exchange.response_body == Body::Absent => "",
             _ => "ok",
         };
     };

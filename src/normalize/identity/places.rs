@@ -34,8 +34,9 @@ impl Places {
                 fetched.insert(site.clone());
             }
         }
+        let mut at_home = BTreeSet::new();
         for authority in authorities {
-            groups.join(ties, authority);
+            at_home.append(&mut groups.join(ties, authority));
             let places = self.0.range(Site::first(authority)..).map(|(site, _)| site);
             let places: Vec<Site> = places.take_while(|site| site.authority == *authority).cloned().collect();
             for site in places {
@@ -43,7 +44,7 @@ impl Places {
             }
         }
         let behind = groups.join_routes(ties.routes(), authorities);
-        self.0.append(&mut groups.places(&fetched, &behind, aliases));
+        self.0.append(&mut groups.places([&at_home, &fetched], &behind, aliases));
     }
 
     /// The longest known place that holds this one, else any of the only group of its authority.
@@ -65,6 +66,42 @@ impl Places {
     }
 }
 
+/// Cards that advertise one interface.
+#[derive(Default)]
+struct Claims<'a> {
+    names: BTreeSet<&'a str>,
+    /// Names on cards of the interface's own authority.
+    own_names: BTreeSet<&'a str>,
+    /// Places of the cards, each with the names on them and whether it is of the interface's own authority.
+    bases: BTreeMap<&'a Site, (BTreeSet<&'a str>, bool)>,
+}
+
+impl<'a> Claims<'a> {
+    fn add(&mut self, name: &'a str, base: &'a Site, is_own: bool) {
+        self.names.insert(name);
+        if is_own {
+            self.own_names.insert(name);
+        }
+        self.bases.entry(base).or_default().0.insert(name);
+        self.bases.entry(base).or_default().1 = is_own;
+    }
+
+    /// The places that the interface joins. Those elsewhere must bear the name of the card that is its own; where there is
+    /// none, cards of different names show that many use the address (forty containers that each call themselves
+    /// `localhost:8000`), and so do cards of several machines if it is one that each machine has.
+    fn that_join(&self, endpoint: &Site) -> impl Iterator<Item = (&'a Site, bool)> {
+        let of_each_machine =
+            endpoint.is_loopback() && self.bases.keys().filter(|base| !base.is_loopback()).nth(1).is_some();
+        let is_shared = (self.names.len() > 1 && self.bases.len() > 1) || of_each_machine;
+        let joins = move |names: &BTreeSet<&str>| match self.own_names.is_empty() {
+            true => !is_shared,
+            false => !names.is_disjoint(&self.own_names) && !of_each_machine,
+        };
+        let joined = self.bases.iter().filter(move |(_, (names, is_own))| *is_own || joins(names));
+        joined.map(|(base, (_, is_own))| (*base, *is_own))
+    }
+}
+
 /// Places being grouped.
 #[derive(Default)]
 struct Groups {
@@ -74,24 +111,24 @@ struct Groups {
 }
 
 impl Groups {
-    /// An interface joins the places that advertise it: on its own authority always, elsewhere unless cards of different
-    /// names advertise the same url (forty containers that each call themselves `localhost:8000`).
-    fn join(&mut self, ties: &Ties, authority: &str) {
-        let mut interfaces: BTreeMap<&Site, (BTreeSet<&str>, BTreeSet<&Site>)> = BTreeMap::new();
+    /// An interface joins the places that advertise it: on its own authority always, elsewhere where [`Claims`] says so.
+    /// Gives the places whose own authority has an interface of theirs.
+    fn join(&mut self, ties: &Ties, authority: &str) -> BTreeSet<Site> {
+        let mut interfaces: BTreeMap<&Site, Claims<'_>> = BTreeMap::new();
         for (endpoint, name, base) in ties.advertised_at(authority) {
-            let (names, bases) = interfaces.entry(endpoint).or_default();
-            names.insert(name);
-            bases.insert(base);
+            interfaces.entry(endpoint).or_default().add(name, base, base.authority == endpoint.authority);
         }
-        for (endpoint, (names, bases)) in interfaces {
-            let is_shared = names.len() > 1 && bases.len() > 1;
-            for base in bases {
-                if base.authority == endpoint.authority || !is_shared {
-                    let (a, b) = (self.group(base), self.group(endpoint));
-                    self.union(a, b);
+        let mut at_home = BTreeSet::new();
+        for (endpoint, claims) in interfaces {
+            for (base, is_own) in claims.that_join(endpoint) {
+                let (a, b) = (self.group(base), self.group(endpoint));
+                self.union(a, b);
+                if is_own {
+                    at_home.insert(base.clone());
                 }
             }
         }
+        at_home
     }
 
     /// What gateways pass on is one agent on both of their sides. Gives the addresses that are known by that alone.
@@ -117,15 +154,24 @@ impl Groups {
         behind
     }
 
-    fn places(mut self, fetched: &BTreeSet<Site>, behind: &BTreeSet<Site>, aliases: &Aliases) -> BTreeMap<Site, Place> {
+    /// `first` are the places that a group is called by if it has one, those of the first set before the others.
+    fn places(
+        mut self,
+        first: [&BTreeSet<Site>; 2],
+        behind: &BTreeSet<Site>,
+        aliases: &Aliases,
+    ) -> BTreeMap<Site, Place> {
         let places: Vec<(Site, usize)> = std::mem::take(&mut self.numbers).into_iter().collect();
         let mut roots: HashMap<usize, &Site> = HashMap::new();
         let mut labels: HashMap<usize, Name> = HashMap::new();
         let places: Vec<(&Site, usize)> = places.iter().map(|(site, number)| (site, self.find(*number))).collect();
-        // Fetched places first, then others, last those that only gateways know; each in order, so that the smallest wins
-        // whatever came first.
-        for (site, root) in places.iter().filter(|(site, _)| fetched.contains(*site)) {
-            labels.entry(*root).or_insert_with(|| site.to_string().into());
+        // Places whose cards speak for themselves first: nobody takes another's name by advertising its address. Then those
+        // where a card was fetched, then others, last those that only gateways know; each in order, so that the smallest
+        // wins whatever came first.
+        for known in first {
+            for (site, root) in places.iter().filter(|(site, _)| known.contains(*site)) {
+                labels.entry(*root).or_insert_with(|| site.to_string().into());
+            }
         }
         for (site, root) in places.iter().filter(|(site, _)| !behind.contains(*site)) {
             labels.entry(*root).or_insert_with(|| site.to_string().into());

@@ -78,6 +78,34 @@ fn different_agents_that_advertise_the_same_bogus_address_stay_apart() {
 }
 
 #[test]
+fn nobody_takes_an_agents_name_by_advertising_its_address() {
+    let mut facts = Facts::default();
+    card("https://good/.well-known/agent-card.json", "A", &["https://good/a2a"], &mut facts);
+    card("https://a-evil/.well-known/agent-card.json", "A", &["https://good/a2a"], &mut facts);
+    call("https://good/a2a", |_, _| {}, &mut facts);
+    call("https://a-evil/a2a", |_, _| {}, &mut facts);
+    assert_eq!(agents(&mut facts), ["good", "good"], "a card of that name is shown in two views");
+    // Nor does a stranger part the agent from the gateway before it.
+    card("https://gw/a/.well-known/agent-card.json", "A", &["https://good/a2a"], &mut facts);
+    card("https://b-evil/.well-known/agent-card.json", "B", &["https://good/a2a"], &mut facts);
+    call("https://gw/a", |_, _| {}, &mut facts);
+    call("https://b-evil/a2a", |_, _| {}, &mut facts);
+    assert_eq!(agents(&mut facts), ["good", "good", "good", "b-evil"]);
+}
+
+#[test]
+fn machines_that_each_call_their_agent_localhost_stay_apart_whatever_its_name() {
+    let mut facts = Facts::default();
+    card("https://one/.well-known/agent-card.json", "A", &["http://localhost:8000/"], &mut facts);
+    call("https://one/a2a", |_, _| {}, &mut facts);
+    call("http://localhost:8000/a2a", |_, _| {}, &mut facts);
+    assert_eq!(agents(&mut facts), ["one", "one"]);
+    card("https://two/.well-known/agent-card.json", "A", &["http://localhost:8000/"], &mut facts);
+    call("https://two/a2a", |_, _| {}, &mut facts);
+    assert_eq!(agents(&mut facts), ["one", "localhost:8000", "two"]);
+}
+
+#[test]
 fn a_record_without_reference_takes_the_agent_of_its_trace_then_of_its_task() {
     let mut facts = Facts::default();
     call(

@@ -53,7 +53,7 @@ fn source(coverage: &Coverage, at: usize) -> String {
         formats => formats.join(", "),
     };
     let yields: Vec<String> =
-        coverage.yields.get(at).into_iter().flatten().map(|(table, rows)| format!("{rows} {table}")).collect();
+        coverage.yields.get(at).into_iter().flatten().map(|(table, rows)| format!("{table} {rows}")).collect();
     let yields = if yields.is_empty() { "no facts".to_owned() } else { yields.join(", ") };
     let rejects = if source.rejects == 0 { String::new() } else { format!(", {}", count(source.rejects, "reject")) };
     format!("{formats}; {}{rejects}; {yields}", count(source.records, "record"))
