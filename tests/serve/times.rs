@@ -20,8 +20,13 @@ fn capture(host: &str, last: Option<i64>) -> Vec<u8> {
         let line = line.as_object_mut().unwrap();
         line.remove("startedDateTime");
         line.remove("start_unix_ns");
+        // The same calls under two addresses would be one agent behind a gateway.
+        line.remove("trace_id");
+        line["request"]["headers"].as_array_mut().unwrap().retain(|header| header[0] != "traceparent");
         if let Some(last) = last {
             line.insert("start_unix_ns".to_owned(), json!(at - newest + last));
+        } else {
+            line.insert("start_unix_ns".to_owned(), Value::Null);
         }
     }
     lines.iter().map(|line| format!("{line}\n")).collect::<String>().into_bytes()
@@ -40,7 +45,8 @@ async fn agent(service: &Serving, name: &str) -> Option<Value> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn whose_clock_is_ahead_is_judged_and_told_or_refused_and_lends_its_time_to_nobody() {
-    let service = Folder::new("").start().await;
+    let folder = Folder::new("");
+    let service = folder.start().await;
     let present = send(&service, capture("present:1", Some(now()))).await;
     let ahead = send(&service, capture("ahead:1", Some(now() + 3600 * SECOND))).await;
     let future = send(&service, capture("future:1", Some(now() + 40 * DAY))).await;

@@ -66,3 +66,24 @@ impl Board {
         agents
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tables::{Common, ExchangeColumns, ExchangeRow, Facts};
+
+    #[test]
+    fn an_agent_whose_clock_is_ahead_is_judged_by_it_and_all_others_as_of_now() {
+        let mut added = Facts::default();
+        for (agent, at) in [("behind", 50), ("ahead", 120), ("ahead", 110), ("", 130)] {
+            let common = Common { agent: agent.to_owned(), observed_at: Instant(at), ..Common::default() };
+            added.exchanges.push(ExchangeRow { common, own: ExchangeColumns::default() });
+        }
+        let mut board = Board::default();
+        board.add(&FactsDelta { added, ..FactsDelta::default() });
+        let AsOf::LastFactPerAgent { agents, overall } = board.as_of(Instant(100)) else { panic!() };
+        assert_eq!((agents, overall), (HashMap::from([("ahead".to_owned(), Instant(120))]), Instant(100)));
+        let AsOf::LastFactPerAgent { agents, .. } = board.as_of(Instant(121)) else { panic!() };
+        assert!(agents.is_empty());
+    }
+}

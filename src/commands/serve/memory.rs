@@ -279,6 +279,17 @@ mod tests {
     }
 
     #[test]
+    fn what_is_ahead_of_the_clock_leaves_later_by_so_much() {
+        let now = 100 * HOUR;
+        for (look, left) in [(now + 25 * HOUR, 1), (now + 25 * HOUR + 1, 0)] {
+            let (mut memory, _recalled) = memory(usize::MAX);
+            memory.learn([event("t", now + HOUR)]);
+            memory.evict(Instant(look)).unwrap();
+            assert_eq!(memory.facts().len(), left, "{look}");
+        }
+    }
+
+    #[test]
     fn of_too_many_facts_the_oldest_leave_early_and_the_youngest_never() {
         let (mut memory, _recalled) = memory(2);
         let now = 100 * HOUR;
