@@ -1,34 +1,27 @@
-//! What the messages of one request may come to.
+//! Whether a request is of more parts than anybody should look at.
 //!
-//! In: messages, before they are looked into. Out: whether there is room for them. An empty span takes two bytes of a request
-//! and seven hundred of memory; a file may hold any number of those, the body of a request may not.
+//! In: the bytes of a request. Out: a verdict, before anything of it is decoded. An empty span takes two bytes of a request and
+//! seven hundred of memory; a file may hold any number of those, the body of a request may not.
 
-use super::wire::Fields;
+use super::wire::{Content, Fields};
 use crate::decode::tree;
 
-/// Room for messages and their fields, weighed as the parts of a JSON value are.
-pub(super) struct Budget {
-    /// None is without end.
-    left: Option<u64>,
+/// Messages around fields: groups by resource, groups by scope, items.
+const LEVELS: u32 = 3;
+
+/// Whether groups, items and their fields come to more than a request may, weighed as the parts of a JSON value are.
+pub(super) fn is_crowded(request: &[u8]) -> bool {
+    takes(request, LEVELS, tree::MOST_OF_REQUEST).is_none()
 }
 
-impl Budget {
-    /// Room for all that a file holds.
-    pub(super) fn of_file() -> Self {
-        Self { left: None }
+/// What is left of some room behind a message; none when it has not enough.
+fn takes(message: &[u8], levels: u32, room: u64) -> Option<u64> {
+    let mut left = room;
+    for field in Fields::new(message).map_while(Result::ok) {
+        left = match (levels.checked_sub(1), field.content) {
+            (Some(below), Content::Bytes { bytes, .. }) => takes(bytes, below, left.checked_sub(tree::OBJECT)?)?,
+            _ => left.checked_sub(tree::MEMBER)?,
+        };
     }
-
-    /// Room for what a request may hold.
-    pub(super) fn of_request() -> Self {
-        Self { left: Some(tree::MOST_OF_REQUEST) }
-    }
-
-    /// Takes room for a message and its fields; false if there is none, for any that follows neither.
-    pub(super) fn takes(&mut self, message: &[u8]) -> bool {
-        let Some(left) = &mut self.left else { return true };
-        let fields = Fields::new(message).count() as u64;
-        let rest = left.checked_sub(tree::OBJECT.saturating_add(tree::MEMBER.saturating_mul(fields)));
-        *left = rest.unwrap_or(0);
-        rest.is_some()
-    }
+    Some(left)
 }

@@ -15,7 +15,7 @@ use prost::Message;
 use serde_json::Value;
 
 use super::assemble::{BASE64, Id, LogParts, SPAN_ID, Shared, SpanParts, TRACE_ID, double, instant, object};
-use super::budget::Budget;
+use super::budget;
 use super::reject;
 use super::wire::{Broken, Content, Fields, Signal, Sniff, data_points, number, sniff};
 use crate::decode::record::{Attributes, Origin, Position, RejectReason, Sink, SpanEvent};
@@ -137,7 +137,7 @@ impl<'a> Iterator for Frames<'a> {
 /// the bytes are none.
 pub fn decode(bytes: &[u8], origin: &Origin, sink: &mut dyn Sink) -> bool {
     let Some(framing) = Framing::detect(bytes) else { return false };
-    let mut walk = Walk { origin, sink, items: 0, broken: None, budget: Budget::of_file() };
+    let mut walk = Walk { origin, sink, items: 0, broken: None };
     for frame in (Frames { bytes, at: 0, framing }) {
         match frame {
             Frame::Message(part) => walk.request(part),
@@ -166,7 +166,10 @@ pub(in crate::decode) fn decode_request(
         Sniff::Foreign => return Err("the body is no OTLP request in protobuf"),
         Sniff::Request(_) | Sniff::Undecided => {}
     }
-    let mut walk = Walk { origin, sink, items: 0, broken: None, budget: Budget::of_request() };
+    if budget::is_crowded(bytes) {
+        return Err(TOO_MANY_PARTS);
+    }
+    let mut walk = Walk { origin, sink, items: 0, broken: None };
     walk.groups(Part { bytes, start: 0, ending: Ending::Complete }, signal);
     walk.broken.map_or(Ok(walk.items), Err)
 }
@@ -179,8 +182,6 @@ struct Walk<'s> {
     items: u64,
     /// Why the request as a whole is wrong, for those who take all of a request or nothing.
     broken: Option<&'static str>,
-    /// For more of them.
-    budget: Budget,
 }
 
 impl Walk<'_> {
@@ -301,10 +302,7 @@ impl Walk<'_> {
                         (is_cut, is_noted) = (true, is_wanted);
                     }
                     if is_wanted {
-                        match self.budget.takes(part.bytes) {
-                            true => visit(self, part),
-                            false => return self.broken = Some(TOO_MANY_PARTS),
-                        }
+                        visit(self, part);
                     }
                 }
                 Err(Broken::Truncated) if message.ending != Ending::Complete => is_cut = true,
