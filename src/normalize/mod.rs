@@ -17,6 +17,7 @@ mod document;
 pub mod emitters;
 pub mod exchange;
 pub mod fingerprint;
+mod hook_url;
 mod host;
 pub mod identity;
 mod json;

@@ -140,10 +140,20 @@ impl Store {
     /// # Errors
     /// When the disk refuses. What is not moved stays in the log, and the next call goes on.
     pub fn close(&mut self, until: Instant, now: Instant) -> Result<Closed, StoreError> {
+        self.close_some(until, now, usize::MAX)
+    }
+
+    /// As [`Store::close`], so many segments at most: who has others to serve does it bit by bit.
+    ///
+    /// # Errors
+    /// As [`Store::close`].
+    pub fn close_some(&mut self, until: Instant, now: Instant, most: usize) -> Result<Closed, StoreError> {
         let mut closed = Closed::default();
         // Pieces that move on may fill segments of their own: those are for the next call.
         let last = self.log.segments().map(|segment| segment.number).max();
-        while let Some(segment) = self.log.oldest_before(until, now).filter(|segment| Some(segment.number) <= last) {
+        while closed.segments < most
+            && let Some(segment) = self.log.oldest_before(until, now).filter(|segment| Some(segment.number) <= last)
+        {
             let content = self.log.read(&segment)?;
             closed.rows += self.lake.write(segment.number, &content.batches)?;
             if let Some(damage) = content.damage {

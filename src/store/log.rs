@@ -29,11 +29,18 @@ pub struct LogSettings {
     pub segment_age: Duration,
     /// Beyond this many bytes segments go to the lake, though they are young.
     pub max_bytes: u64,
+    /// A segment written to so recently waits for its pieces to be done: else they are written once more.
+    pub patience: Duration,
 }
 
 impl Default for LogSettings {
     fn default() -> Self {
-        Self { segment_bytes: 16 << 20, segment_age: Duration::from_mins(10), max_bytes: 2 << 30 }
+        Self {
+            segment_bytes: 16 << 20,
+            segment_age: Duration::from_mins(10),
+            max_bytes: 2 << 30,
+            patience: Duration::ZERO,
+        }
     }
 }
 
@@ -201,7 +208,15 @@ impl Log {
             self.seal();
         }
         let oldest = self.sealed.front()?;
-        (oldest.is_before(until) || self.bytes() > self.settings.max_bytes).then(|| oldest.clone())
+        let is_old = oldest.is_before(until) && !self.waits(oldest, now);
+        (is_old || self.bytes() > self.settings.max_bytes).then(|| oldest.clone())
+    }
+
+    /// Whether a segment holds pieces that are about to be done.
+    fn waits(&self, segment: &Segment, now: Instant) -> bool {
+        let age = segment.written.map_or(i64::MAX, |(_, last)| now.0.saturating_sub(last.0));
+        let is_young = u128::try_from(age).is_ok_and(|age| age < self.settings.patience.as_nanos());
+        is_young && self.pieces.values().any(|number| *number == segment.number)
     }
 
     /// What a segment holds.

@@ -85,6 +85,8 @@ class Run:
 
     def __init__(self, context):
         self.context = context
+        # Agents and tasks whose end nobody sees.
+        self.unseen = []
         folder = context.folder("faults")
         ports = free_ports(2 * len(AGENTS) + 2)
         self.ports = {name: {"front": ports.pop(), "back": ports.pop()} for name in AGENTS}
@@ -152,7 +154,10 @@ class Run:
             raise Failure(f"{agent} does not work: {task}")
         self.order("send", agent=agent, streaming=True)
         self.order("read", agent=agent, task=task["task"])
-        self.order("send", agent=agent, hook="direct" if agent == "payments" else "front", blocking=False)
+        hook = "direct" if agent == "payments" else "front"
+        task = self.order("send", agent=agent, hook=hook, blocking=False)["task"]
+        if hook == "direct":
+            self.unseen.append((agent, task))
 
     def drifts(self):
         """Every agent but the first drifts."""
@@ -189,7 +194,7 @@ class Run:
             time.sleep(1.5)
 
         order("plant", agent="streams", word="stream-cut")
-        order("send", agent="streams", streaming=True)
+        self.unseen.append(("streams", order("send", agent="streams", streaming=True)["task"]))
 
         task = order("send", agent="ledger")["task"]
         order("read", agent="ledger", task=task)
@@ -210,7 +215,7 @@ class Run:
         # The storm last, as it takes its time.
         order("refuse", refuses=True)
         for _ in range(5):
-            order("send", agent="payments", hook="direct", blocking=False)
+            self.unseen.append(("payments", order("send", agent="payments", hook="direct", blocking=False)["task"]))
             time.sleep(3)
         order("flush")
 
@@ -220,6 +225,9 @@ class Run:
             self.order("plant", agent=agent, word="", forget=False)
         self.order("refuse", refuses=False)
         self.order("plant", agent="crawler", release=True)
+        # A task of which nobody saw the end is open until somebody does, however well it goes.
+        for agent, task in self.unseen:
+            self.until(agent, task, "TASK_STATE_COMPLETED")
 
     def until(self, agent, task, state):
         wait(f"{task} of {agent} to be {state}", lambda: self.order("read", agent=agent, task=task)["state"] == state)

@@ -71,7 +71,7 @@ async fn the_folder_of_a_running_service_is_asked_for_the_current_hour_too_and_i
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_moves_into_the_lake_is_seen_once_all_the_while() {
-    let folder = Folder::new(&format!("lake_every = \"2s\"\n{FOR_EVER}"));
+    let folder = Folder::new(&format!("settle = \"1s\"\nlake_every = \"2s\"\n{FOR_EVER}"));
     let service = folder.start().await;
     let all = lines("a2a-python-1.3.0/jsonrpc.exchanges.ndjson");
     service.send_exchanges(&all, 20).await;

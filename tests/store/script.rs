@@ -20,7 +20,12 @@ pub const START: i64 = 1_796_018_400_000_000_000;
 
 /// Small segments, so that a short run has many.
 pub fn settings() -> StoreSettings {
-    let log = LogSettings { segment_bytes: 6_000, segment_age: Duration::from_mins(30), max_bytes: 1 << 30 };
+    let log = LogSettings {
+        segment_bytes: 6_000,
+        segment_age: Duration::from_mins(30),
+        max_bytes: 1 << 30,
+        patience: Duration::ZERO,
+    };
     StoreSettings { log, retention: Retention::default() }
 }
 

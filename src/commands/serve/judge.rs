@@ -172,7 +172,7 @@ impl Judge {
             self.measures.apply(&all);
         }
         let engine = fresh.engine.clone();
-        self.standing = Standing::new(fresh.active, engine.corpus());
+        self.standing = Standing::new(fresh.active, self.memory.retention(), engine.corpus());
         self.tracker.count_from_zero(&counted(engine.corpus()));
         self.exporter.service().begin_rules(engine.corpus().rules.iter().map(|rule| rule.id.as_str()));
         self.coverage = Coverage::new(&engine);

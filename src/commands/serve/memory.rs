@@ -60,6 +60,11 @@ impl Memory {
         (facts, before)
     }
 
+    /// How long what is kept.
+    pub(super) fn retention(&self) -> &Retention {
+        &self.retention
+    }
+
     /// Tasks whose facts are on the disk only.
     pub(super) fn are_elsewhere(&mut self, tasks: &HashSet<String>) {
         self.known.remember_evicted(tasks.iter().map(String::as_str));

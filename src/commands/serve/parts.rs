@@ -291,7 +291,7 @@ fn judge(config: &Config, shared: &Shared, recalls: mpsc::Sender<Recall>, stored
         coverage: Coverage::new(&engine),
         alerts: Alerts::new(open),
         told_from,
-        standing: Standing::new(config.serve.active, engine.corpus()),
+        standing: Standing::new(config.serve.active, &config.serve.retention, engine.corpus()),
         keyed,
         engine,
         memory,

@@ -26,6 +26,8 @@ pub(super) struct Saving {
     timeless: HashSet<String>,
     /// How long a period is that is closed at once, nanoseconds.
     every: i64,
+    /// Segments that may still be closed in this round.
+    left: usize,
 }
 
 #[derive(Default)]
@@ -48,7 +50,7 @@ impl Saving {
         let timeless = stored.commons().filter(|common| is_timeless(common));
         let timeless = timeless.map(|common| common.fact_id.clone()).collect();
         let every = i64::try_from(every.as_nanos()).unwrap_or(i64::MAX).max(1);
-        Self { store, readiness, unsaved: Vec::new(), refuses: false, timeless, every }
+        Self { store, readiness, unsaved: Vec::new(), refuses: false, timeless, every, left: 0 }
     }
 
     /// How often facts move into the lake.
@@ -137,24 +139,31 @@ impl Saving {
         self.store.commit(now)
     }
 
-    /// Closes periods that are over, removes what is too old, and counts what there is.
-    pub(super) fn tidy(&mut self, now: Instant, service: &Service) {
+    /// Closes one segment of periods that are over, removes what is too old, and counts what there is. Whether there may be
+    /// more: meanwhile senders wait.
+    pub(super) fn tidy(&mut self, now: Instant, service: &Service) -> bool {
         let until = Instant(now.0.saturating_sub(self.every / LATE).div_euclid(self.every) * self.every);
-        match self.store.close(until, now) {
+        if self.left == 0 {
+            self.left = self.store.sizes().log_segments;
+        }
+        self.left = match self.store.close_some(until, now, 1) {
             Ok(closed) if closed.segments > 0 => {
-                tracing::info!(segments = closed.segments, rows = closed.rows, "facts moved into the lake");
+                tracing::info!(rows = closed.rows, pieces = closed.pieces, "facts moved into the lake");
                 service.lake_written(now);
+                self.left.saturating_sub(1)
             }
-            Ok(_) => {}
+            Ok(_) => 0,
             Err(error) => {
                 service.lake_failed();
                 tracing::error!(error = &error as &dyn std::error::Error, "the lake cannot be written");
+                0
             }
-        }
+        };
         if let Err(error) = self.store.retain(now) {
             tracing::error!(error = &error as &dyn std::error::Error, "what is too old cannot be removed");
         }
         self.measure(service);
+        self.left > 0
     }
 
     /// Tells how much there is.

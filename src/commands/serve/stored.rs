@@ -24,6 +24,9 @@ const MARGIN: Duration = Duration::from_secs(3600);
 /// So many times the patience with an open trace is looked back for what is said of open traces.
 const PATIENCES: u32 = 10;
 
+/// So many times the patience with an open trace after it came, the pieces of almost all are done.
+const SETTLED: u32 = 3;
+
 /// What is there.
 pub(super) struct Stored {
     pub(super) store: Store,
@@ -80,7 +83,11 @@ fn open(serve: &ServeSettings) -> anyhow::Result<(Store, Recovered)> {
     };
     let log = LogSettings::default();
     // A segment that is written on cannot move into the lake.
-    let log = LogSettings { segment_age: log.segment_age.min(serve.lake_every), ..log };
+    let log = LogSettings {
+        segment_age: log.segment_age.min(serve.lake_every),
+        patience: serve.settle.saturating_mul(SETTLED),
+        ..log
+    };
     let (store, recovered) = Store::open(&serve.data, StoreSettings { log, retention })?;
     for damage in recovered.damage.iter().filter(|damage| !damage.is_tail) {
         tracing::error!(

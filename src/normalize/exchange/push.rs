@@ -10,6 +10,7 @@ use super::answer;
 use crate::decode::record::Observer;
 use crate::instant::Instant;
 use crate::normalize::credential::Credential;
+use crate::normalize::hook_url::hook_url;
 use crate::normalize::json;
 use crate::normalize::patterns::Patterns;
 use crate::normalize::place;
@@ -52,7 +53,7 @@ pub(crate) fn facts(seen: &Seen<'_>, patterns: &Patterns, facts: &mut Facts) {
     let credential = Credential::read(seen.exchange.request_headers.get("authorization"));
     let own = PushDeliveryColumns {
         task_id: glimpse.task_id,
-        url: seen.place.url.clone(),
+        url: hook_url(&seen.place.url),
         config_id: String::new(),
         http_status: seen.exchange.status.map(i64::from),
         failure_class: failure_class(seen.exchange.status).to_owned(),

@@ -3,10 +3,10 @@
 //! In: the pieces held. Out: facts that came and went since the last time; facts that are final, and the pieces that are
 //! done with them.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::piece::{Body, Piece, PieceId};
-use super::{OpenNormalizer, Told, address};
+use super::{Group, OpenNormalizer, Told, address};
 use crate::instant::Instant;
 use crate::normalize::telemetry::{Around, Context, Joined, group_of_fact};
 use crate::tables::{Common, Facts, FactsDelta};
@@ -112,7 +112,12 @@ impl OpenNormalizer {
     }
 
     /// Settles what nothing was added to since an instant, by arrival.
+    ///
+    /// Costs with what is open, and next to nothing if nothing came and nothing is due.
     pub fn settle(&mut self, before: Instant) -> Settled {
+        if !self.is_stirred && !self.is_due(before) {
+            return Settled::default();
+        }
         let now = self.now();
         let mut settled = Settled { change: self.tell(&now), ..Settled::default() };
         self.settle_groups(&now, before, &mut settled);
@@ -123,6 +128,15 @@ impl OpenNormalizer {
         self.settle_unsure(before, &mut settled);
         self.is_stirred |= !settled.done.is_empty() || !settled.pieces.is_empty();
         settled
+    }
+
+    /// Whether anything that is open is old enough to settle or to go.
+    fn is_due(&self, before: Instant) -> bool {
+        let let_go = Instant(before.0.saturating_sub(GRACE_NANOS));
+        let is_old = |group: &Group| group.last < if group.is_settled { let_go } else { before };
+        self.groups.values().any(is_old)
+            || self.waiting.values().any(|held| held.arrived < before)
+            || self.unsure.values().flat_map(BTreeMap::values).any(|held| held.arrived < before)
     }
 
     fn settle_groups(&mut self, now: &Now, before: Instant, settled: &mut Settled) {

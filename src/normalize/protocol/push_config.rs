@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use crate::normalize::hook_url::hook_url;
 use crate::normalize::{credential, json, place};
 
 /// What is kept of a webhook registration.
@@ -36,7 +37,7 @@ impl PushConfig {
         let outer = json::object(value, &["config"]).unwrap_or(value);
         let nested = json::object(outer, &["pushNotificationConfig", "push_notification_config"]);
         let config = nested.unwrap_or(outer);
-        let url = place::bare_url(json::text(config, &["url"]));
+        let url = hook_url(&place::bare_url(json::text(config, &["url"])));
         if url.is_empty() {
             return None;
         }

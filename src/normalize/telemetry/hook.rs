@@ -6,6 +6,8 @@ use std::collections::{HashMap, HashSet};
 
 use url::Url;
 
+use crate::normalize::hook_url::hook_url;
+
 /// What emitters write in place of a path that they do not tell.
 const REDACTED: &str = "/REDACTED";
 
@@ -22,6 +24,7 @@ pub(super) struct HookUrls {
 impl HookUrls {
     /// Takes note of a url.
     pub(super) fn add(&mut self, url: &str) {
+        let url = &hook_url(url);
         let host = host_of(url);
         if !is_whole(url) {
             self.hosts.insert(host);
@@ -36,6 +39,7 @@ impl HookUrls {
 
     /// Forgets a url. Its host is no longer known to have just one.
     pub(super) fn forget(&mut self, url: &str) {
+        let url = &hook_url(url);
         let host = host_of(url);
         if self.urls.remove(url) {
             self.by_host.insert(host, None);
@@ -58,7 +62,7 @@ impl<'a> Hooks<'a> {
 
     /// Whether a url is one of these.
     pub(super) fn knows(&self, url: &str) -> bool {
-        if self.layers.iter().any(|layer| layer.urls.contains(url)) {
+        if self.layers.iter().any(|layer| layer.urls.contains(&hook_url(url))) {
             return true;
         }
         if is_whole(url) {
@@ -77,7 +81,7 @@ impl<'a> Hooks<'a> {
             told.all(|other| other == first).then(|| first.clone())?
         };
         let only = if is_whole(url) { None } else { only() };
-        only.unwrap_or_else(|| url.to_owned())
+        only.unwrap_or_else(|| hook_url(url))
     }
 }
 

@@ -9,6 +9,7 @@ use crate::decode::record::{Attributes, Exchange, Headers, LogRecord, Observer};
 use crate::decode::{access_log, python_repr, tree};
 use crate::normalize::aliases::{Aliases, Carrier, Gives, Key, Said};
 use crate::normalize::card::{self, CardLook};
+use crate::normalize::hook_url::hook_url;
 use crate::normalize::place::bare_url;
 use crate::tables::{Common, Facts, TaskEventColumns, TaskEventRow};
 
@@ -193,7 +194,7 @@ impl Reader<'_> {
                 self.card(&url(), None, Some(status.unwrap_or(0)), facts);
             }
             Gives::PushSent | Gives::PushFailed => {
-                let note = self.delivery(said, url(), said.gives == Gives::PushFailed);
+                let note = self.delivery(said, hook_url(&url()), said.gives == Gives::PushFailed);
                 // That something somewhere was not delivered is about no delivery.
                 let names = [&note.task_id, &note.url, &note.seen.trace_id];
                 if names.iter().any(|name| !name.is_empty()) {

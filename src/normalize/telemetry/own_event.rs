@@ -6,6 +6,7 @@
 use crate::decode::record::Observer;
 use crate::normalize::aliases::Key;
 use crate::normalize::credential;
+use crate::normalize::hook_url::hook_url;
 use crate::normalize::place::{agent_url, bare_url, is_authority};
 use crate::normalize::protocol::state;
 use crate::tables::{
@@ -152,7 +153,7 @@ fn delivery(reader: &Reader<'_>, statement: Statement, telemetry: &mut Telemetry
     let status = aliases.number(Key::HttpStatus, &reader.carrier);
     let failure = Failure::of_attributes(&reader.carrier, reader.context);
     let error_type = reader.carrier.attributes.text("error.type").is_some();
-    let url = first([bare_url(&reader.text(Key::Url)), statement.push_url.clone()]);
+    let url = first([hook_url(&bare_url(&reader.text(Key::Url))), statement.push_url.clone()]);
     let signature = reader.text(Key::PushSignature).to_ascii_lowercase();
     let note = Note {
         agent_ref: common(reader, &statement, false).agent_ref,

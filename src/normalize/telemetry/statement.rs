@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::decode::record::Observer;
 use crate::normalize::aliases::{Aliases, Carrier, Key};
 use crate::normalize::credential::principal_of;
+use crate::normalize::hook_url::hook_url;
 use crate::normalize::place::{agent_url, bare_url};
 use crate::normalize::protocol::operation::{self, Dialect, Operation};
 
@@ -68,7 +69,7 @@ impl Statement {
             tenant: text(Key::Tenant),
             principal: aliases.text(Key::Principal, carrier).map(|subject| principal_of(&subject)).unwrap_or_default(),
             skill_id: text(Key::SkillId),
-            push_url: bare_url(&text(Key::PushUrl)),
+            push_url: hook_url(&bare_url(&text(Key::PushUrl))),
             push_config_id: text(Key::PushConfigId),
             state_raw: state(aliases, carrier),
             agent_url: agent_url(&text(Key::AgentUrl)),

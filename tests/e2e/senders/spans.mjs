@@ -9,8 +9,9 @@ const { BatchSpanProcessor, NodeTracerProvider } = packages('@opentelemetry/sdk-
 const { SpanKind } = packages('@opentelemetry/api');
 
 const [address, name, count] = [process.argv[2], process.argv[3], Number(process.argv[4])];
-// A flush sends all batches at once; beyond its limit the exporter itself would refuse them.
-const concurrencyLimit = Math.ceil(count / 512) + 1;
+// A flush sends all batches at once: so often that they are a few.
+const flushEvery = 4096;
+const concurrencyLimit = flushEvery / 512 + 2;
 const exporter = new OTLPTraceExporter({ url: `${address}/v1/traces`, timeoutMillis: 300000, concurrencyLimit });
 let delivered = 0;
 let failed = 0;
@@ -51,7 +52,7 @@ for (let number = 0; number < count; number += 1) {
     },
   });
   span.end();
-  if (number % 2000 === 0) await new Promise((resolve) => setImmediate(resolve));
+  if (number % flushEvery === flushEvery - 1) await provider.forceFlush();
 }
 await provider.forceFlush();
 await provider.shutdown();

@@ -64,11 +64,11 @@ def exporter(kind, address):
     if kind == "grpc":
         from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
 
-        return OTLPSpanExporter(endpoint=address, insecure=True, timeout=60)
+        return OTLPSpanExporter(endpoint=address, insecure=True, timeout=600)
     if kind == "http":
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
 
-        return OTLPSpanExporter(endpoint=address + "/v1/traces", timeout=60)
+        return OTLPSpanExporter(endpoint=address + "/v1/traces", timeout=600)
     return JsonExporter(address + "/v1/traces")
 
 
