@@ -86,7 +86,7 @@ fn snapshot(findings: Vec<Finding>) -> Snapshot {
         card("1.1", 50, &[("plan", &["text/plain"]), ("book", &["text/plain"])]),
         Shown { extended: true, ..card("2.0", 55, &[]) },
     ];
-    let agent = Agent { open_tasks: 3, last_seen: Some(at(60)), cards };
+    let agent = Agent { open_tasks: 3, last_seen: Some(at(60)), cards: std::sync::Arc::new(cards) };
     Snapshot::new(at(100), findings, [("host:8080/a".to_owned(), agent)].into())
 }
 

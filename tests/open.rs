@@ -14,8 +14,8 @@ use std::time::Instant as Clock;
 use a2a_drift::decode::record::{Record, Reject, Sink};
 use a2a_drift::decode::{self, Limits};
 use a2a_drift::instant::Instant;
-use a2a_drift::normalize::open::{OpenNormalizer, Piece, PieceId, Settled, Taken};
-use a2a_drift::normalize::{Normalizer, NormalizerSettings};
+use a2a_drift::normalize::open::{Ahead, OpenNormalizer, Piece, PieceId, Settled, Taken};
+use a2a_drift::normalize::{Arrival, Normalizer, NormalizerSettings};
 use a2a_drift::tables::{Facts, FactsDelta};
 use serde_json::{Value, json};
 use support::library;
@@ -511,4 +511,75 @@ fn moved(mut record: Record, copy: u32) -> Record {
         Record::Exchange(_) | Record::Document(_) => {}
     }
     record
+}
+
+/// Exchanges of a capture as a body of its own: with their times, or with that of the middle one only.
+fn body(name: &str, skip: usize, timed: impl Fn(usize) -> Option<i64>) -> Vec<Record> {
+    let records = records(&["a2a-python-1.3.0/jsonrpc.exchanges.ndjson"]).into_iter().skip(skip).take(3);
+    let body = records.enumerate().map(|(number, record)| {
+        let Record::Exchange(mut exchange) = record else { panic!() };
+        exchange.origin.source = Arc::from(name);
+        (exchange.started_at, exchange.ended_at) = (timed(number).map(Instant), None);
+        exchange.chunks.clear();
+        Record::Exchange(exchange)
+    });
+    body.collect()
+}
+
+fn arrival(second: i64) -> Arrival {
+    Arrival { at: Instant(second * SECOND), most_ahead: std::time::Duration::from_secs(10) }
+}
+
+#[test]
+fn what_has_no_time_has_the_last_of_its_body_else_its_arrival_and_of_no_other_sender() {
+    let timed = body("exchanges", 0, |number| Some((95 + number as i64) * SECOND));
+    let half_timed = body("exchanges", 3, |number| (number == 1).then_some(90 * SECOND));
+    // The epoch is the time of what has none.
+    let timeless = body("exchanges", 6, |number| (number == 1).then_some(0));
+    let mut open = OpenNormalizer::new(NormalizerSettings::default());
+    let mut bodies = Normalizer::new(NormalizerSettings::default());
+    let mut facts = Facts::default();
+    for (second, body) in (100..).zip([timed, half_timed, timeless]) {
+        assert_eq!(open.body(body.clone(), arrival(second)), Ahead::default());
+        let taken = open.take(Instant(second * SECOND));
+        assert!(taken.pieces.iter().all(|piece| !format!("{piece:?}").contains("Clock")), "no sender's time is kept");
+        facts.append(taken.facts);
+        bodies.arrive(arrival(second));
+        for mut record in body {
+            let Record::Exchange(exchange) = &mut record else { panic!() };
+            exchange.origin.source = Arc::from(format!("body {second}"));
+            bodies.record(record);
+        }
+    }
+    let times: BTreeSet<i64> =
+        facts.commons().map(|common| common.observed_at.0 / SECOND).filter(|at| *at != 0).collect();
+    assert_eq!(times, BTreeSet::from([90, 95, 96, 97, 101, 102]));
+    assert_eq!(rows(&facts), rows(&bodies.finish().facts));
+}
+
+#[test]
+fn a_source_that_goes_on_lends_its_last_time_and_before_any_its_arrival() {
+    let mut open = OpenNormalizer::new(NormalizerSettings::default());
+    let first = body("a.log", 0, |number| (number == 1).then_some(90 * SECOND));
+    let second = body("a.log", 3, |_| None);
+    open.grown(first, arrival(100));
+    open.grown(second, arrival(200));
+    let facts = open.take(Instant(200 * SECOND)).facts;
+    let times: BTreeSet<i64> =
+        facts.commons().map(|common| common.observed_at.0 / SECOND).filter(|at| *at != 0).collect();
+    assert_eq!(times, BTreeSet::from([90, 100]));
+}
+
+#[test]
+fn what_is_yet_to_come_is_refused_by_itself_and_what_is_ahead_a_little_is_kept() {
+    let mut open = OpenNormalizer::new(NormalizerSettings::default());
+    let times = [Some(105 * SECOND), Some(4_000 * SECOND), None];
+    let ahead = open.body(body("exchanges", 0, |number| times[number]), arrival(100));
+    assert_eq!(ahead, Ahead { refused: 1, by: std::time::Duration::from_secs(3900) });
+    let facts = open.take(Instant(100 * SECOND)).facts;
+    assert!(!facts.is_empty());
+    assert!(
+        facts.commons().all(|common| [0, 105].contains(&(common.observed_at.0 / SECOND))),
+        "nor does it lend its time"
+    );
 }

@@ -31,3 +31,5 @@ mod over;
 mod reload;
 #[path = "serve/same.rs"]
 mod same;
+#[path = "serve/times.rs"]
+mod times;

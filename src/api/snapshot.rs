@@ -3,6 +3,7 @@
 //! In: findings, agents and cards, as the service gathers them. Out: the same, in the order in which they are shown.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
 
 use crate::findings::incident::reading_order;
 use crate::findings::{Finding, Severity};
@@ -32,7 +33,7 @@ pub struct Agent {
     /// Event time of the newest fact about it.
     pub last_seen: Option<Instant>,
     /// The cards that it showed, as `measures` orders them.
-    pub cards: Vec<Shown>,
+    pub cards: Arc<Vec<Shown>>,
 }
 
 impl Snapshot {

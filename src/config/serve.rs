@@ -28,6 +28,8 @@ pub struct ServeSettings {
     pub tick: Duration,
     /// A trace is taken for complete when nothing of it came for this long.
     pub settle: Duration,
+    /// What is dated later than it arrives by more than this is not taken.
+    pub max_ahead: Duration,
     /// File that holds the token that senders and readers must show; none asks for none.
     pub token_file: Option<PathBuf>,
     /// Origins of browsers that may ask; none of them, unless named.
@@ -91,7 +93,8 @@ pub struct Retention {
     /// In memory, since the last fact of a task.
     #[serde(deserialize_with = "duration")]
     pub memory: Duration,
-    /// Facts in memory; above it the oldest tasks leave earlier.
+    /// Facts in memory; above it the oldest tasks leave earlier. Each takes 10 to 17 KB in all, by how many come together and
+    /// how many findings they make: the default is for a machine of 4 GiB.
     pub memory_facts: usize,
     /// Looks at cards, in memory.
     #[serde(deserialize_with = "duration")]
@@ -107,7 +110,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 
 impl Default for Retention {
     fn default() -> Self {
-        Self { memory: 24 * HOUR, memory_facts: 2_000_000, cards: 30 * 24 * HOUR, disk: 30 * 24 * HOUR, disk_bytes: 0 }
+        Self { memory: 24 * HOUR, memory_facts: 200_000, cards: 30 * 24 * HOUR, disk: 30 * 24 * HOUR, disk_bytes: 0 }
     }
 }
 
@@ -160,6 +163,7 @@ impl ServeSettings {
             ("follow_patience", self.follow_patience != other.follow_patience),
             ("tick", self.tick != other.tick),
             ("settle", self.settle != other.settle),
+            ("max_ahead", self.max_ahead != other.max_ahead),
             ("token_file", self.token_file != other.token_file),
             ("cors_origins", self.cors_origins != other.cors_origins),
             ("tls", self.tls != other.tls),
@@ -185,6 +189,7 @@ impl Default for ServeSettings {
             follow_patience: Duration::from_secs(5),
             tick: Duration::from_secs(1),
             settle: Duration::from_secs(60),
+            max_ahead: 2 * HOUR,
             token_file: None,
             cors_origins: Vec::new(),
             tls: None,
@@ -269,6 +274,8 @@ pub(super) struct ServeTable {
     tick: Option<Duration>,
     #[serde(deserialize_with = "some_duration")]
     settle: Option<Duration>,
+    #[serde(deserialize_with = "some_duration")]
+    max_ahead: Option<Duration>,
     token_file: Option<PathBuf>,
     cors_origins: Vec<String>,
     tls: Option<TlsFiles>,
@@ -317,6 +324,7 @@ impl ServeTable {
             follow_patience: self.follow_patience.unwrap_or(default.follow_patience),
             tick: self.tick.unwrap_or(default.tick),
             settle: self.settle.unwrap_or(default.settle),
+            max_ahead: self.max_ahead.unwrap_or(default.max_ahead),
             token_file: given.token_file.or(self.token_file),
             cors_origins: self.cors_origins,
             tls: self.tls,

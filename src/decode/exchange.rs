@@ -53,6 +53,7 @@ pub(super) fn read(
     let mut exchange = empty(origin);
     read_times(&map, &mut exchange);
     note_time(&map, &exchange, sink);
+    note_nanoseconds(&map, origin, sink);
     read_parties(&map, &mut exchange);
     exchange.chunks = read_chunks(map.remove("chunks"), exchange.started_at);
     exchange.client_disconnected = flag(&map, "client_disconnected");
@@ -88,6 +89,14 @@ pub(super) fn note_time(map: &Map<String, Value>, exchange: &Exchange, sink: &mu
     if given && exchange.started_at.is_none() {
         let detail = "startedDateTime is no time of the years 1970 to 2199".to_owned();
         sink.reject(Reject { origin: exchange.origin.clone(), reason: RejectReason::BadField, detail });
+    }
+}
+
+/// As [`note_time`], of the precise time, whatever the other says.
+fn note_nanoseconds(map: &Map<String, Value>, origin: &Origin, sink: &mut dyn Sink) {
+    if map.get("start_unix_ns").is_some_and(|time| !time.is_null() && nanoseconds(time).is_none()) {
+        let detail = "start_unix_ns is no nanoseconds of the years 2001 to 2199".to_owned();
+        sink.reject(Reject { origin: origin.clone(), reason: RejectReason::BadField, detail });
     }
 }
 
@@ -340,6 +349,28 @@ mod tests {
             read(line.as_object().unwrap().clone(), &Collected::origin(), &Limits::default(), &mut sink).unwrap();
         assert_eq!(sink.rejects.iter().map(|r| r.reason).collect::<Vec<_>>(), [RejectReason::BadField]);
         assert_eq!(exchange.span_id, "dec341acd2f7b58e");
+    }
+
+    #[test]
+    fn nanoseconds_that_no_clock_shows_are_reported_and_the_written_time_stands() {
+        for (given, rejects) in [
+            (json!(0), 1),
+            (json!(-5), 1),
+            (json!(u64::MAX), 1),
+            (json!(7_258_118_400_000_000_000_i64), 1),
+            (json!("soon"), 1),
+            (json!(null), 0),
+            (json!(1_796_019_334_786_335_680_i64), 0),
+            (json!("1796019334786335680"), 0),
+        ] {
+            let mut sink = Collected::default();
+            let line = json!({"start_unix_ns": given, "startedDateTime": "2026-11-30T06:15:34Z", "request": {"method": "GET", "url": "http://a/"}});
+            let read =
+                read(line.as_object().unwrap().clone(), &Collected::origin(), &Limits::default(), &mut sink).unwrap();
+            assert!(read.started_at.is_some_and(|at| at.0 / 1_000_000_000 == 1_796_019_334), "{given}");
+            let reasons: Vec<_> = sink.rejects.iter().map(|reject| reject.reason).collect();
+            assert_eq!(reasons, vec![RejectReason::BadField; rejects], "{given}");
+        }
     }
 
     #[test]

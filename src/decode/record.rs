@@ -358,6 +358,8 @@ pub enum RejectReason {
     BadField,
     /// A format that another program converts; the detail gives its command.
     NeedsConversion,
+    /// A time that is yet to come, by more than clocks differ.
+    FutureTime,
 }
 
 impl RejectReason {
@@ -379,6 +381,7 @@ impl RejectReason {
             Self::MissingField => "missing-field",
             Self::BadField => "bad-field",
             Self::NeedsConversion => "needs-conversion",
+            Self::FutureTime => "future-time",
         }
     }
 }

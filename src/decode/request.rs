@@ -10,7 +10,7 @@ use super::json::Fault;
 use super::key_map::KeyMap;
 use super::otlp::{self, survey};
 use super::record::{Origin, Position, Record, Reject, RejectReason, Sink};
-use super::{Limits, decode_with, json};
+use super::{Limits, decode_with, json, tree};
 use crate::receive::listen::{Encoding, Signal};
 
 /// What was read of a body.
@@ -48,6 +48,9 @@ pub fn decode_request(
     let origin = Origin { source: Arc::clone(source), position: Position::Byte(0) };
     let signal = match signal {
         Signal::Exchanges => {
+            if tree::is_crowded(body, tree::MOST_OF_REQUEST) {
+                return Err(malformed(TOO_MANY_PARTS));
+            }
             decode_with(source, Box::new(body), limits, keys, &mut tally);
             return exchanges(tally);
         }
@@ -60,6 +63,9 @@ pub fn decode_request(
         Encoding::Json | Encoding::Text => otlp_json(body, &origin, limits, tally),
     }
 }
+
+/// What a body hears whose parts would take longer to look at than its bytes are worth.
+pub(super) const TOO_MANY_PARTS: &str = "the body is of too many parts for one request";
 
 /// What metrics hear.
 const NO_METRICS: &str = "metrics are not taken here; send traces and logs";
@@ -158,5 +164,72 @@ impl Sink for Tally<'_> {
 
     fn recognised(&mut self, source: &Arc<str>, format: &'static str) {
         self.sink.recognised(source, format);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::decode::framing::collect::Collected;
+
+    const EXCHANGES: (Signal, Encoding) = (Signal::Exchanges, Encoding::Text);
+
+    fn decoded(what: (Signal, Encoding), body: &[u8]) -> (Result<Received, Malformed>, usize) {
+        let mut sink = Collected::default();
+        let keys = KeyMap::built_in();
+        let result = decode_request(what, body, &Arc::from("exchanges"), &Limits::default(), keys, &mut sink);
+        (result, sink.records.len() + sink.rejects.len())
+    }
+
+    /// A field of protobuf that holds bytes.
+    fn field(number: u8, content: &[u8]) -> Vec<u8> {
+        let mut field = vec![number << 3 | 2];
+        let mut length = content.len();
+        while length > 127 {
+            field.push(length as u8 | 0x80);
+            length >>= 7;
+        }
+        field.push(length as u8);
+        field.extend(content);
+        field
+    }
+
+    #[test]
+    fn a_body_of_countless_parts_is_refused_before_anything_of_it_is_decoded() {
+        const COUNTLESS: usize = 4 << 20;
+        let lines = "{}\n".repeat(COUNTLESS).into_bytes();
+        let list = format!("[{}{{}}]", "{},".repeat(COUNTLESS)).into_bytes();
+        let texts = "x y\n".repeat(COUNTLESS).into_bytes();
+        let json = format!("{{\"resourceSpans\":[{}{{}}]}}", "{},".repeat(COUNTLESS)).into_bytes();
+        let spans = field(1, &field(2, &[0x12, 0].repeat(COUNTLESS)));
+        let groups = [0x0a, 0].repeat(COUNTLESS);
+        let attributes = field(1, &field(2, &field(2, &[0x4a, 0].repeat(COUNTLESS / 2)).repeat(16)));
+        let (traces, logs) = (Signal::Traces, Signal::Logs);
+        for (what, body) in [
+            (EXCHANGES, &lines),
+            (EXCHANGES, &list),
+            (EXCHANGES, &texts),
+            ((traces, Encoding::Json), &json),
+            ((traces, Encoding::Protobuf), &spans),
+            ((logs, Encoding::Protobuf), &spans),
+            ((traces, Encoding::Protobuf), &groups),
+            ((traces, Encoding::Protobuf), &attributes),
+        ] {
+            let (result, handed_over) = decoded(what, body);
+            let message = result.unwrap_err().message;
+            assert!(message.contains("too many parts"), "{what:?}: {message}");
+            assert_eq!(handed_over, 0, "{what:?}");
+        }
+    }
+
+    #[test]
+    fn a_full_body_of_traffic_is_not_of_too_many_parts() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/captures/a2a-python-1.3.0/jsonrpc.exchanges.ndjson");
+        let capture = std::fs::read(path).unwrap();
+        let body = capture.repeat((64 << 20) / capture.len());
+        assert!(
+            !tree::is_crowded(&body, tree::MOST_OF_REQUEST / 4),
+            "a quarter of the room is enough for exchange lines"
+        );
     }
 }

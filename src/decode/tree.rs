@@ -8,15 +8,19 @@ use serde_json::Value;
 /// Bytes that one tree may take. Spans, the densest of what is read, take some twenty times their text.
 pub const MOST_BYTES: u64 = 512 << 20;
 
+/// What the body of one request may come to, read piece by piece: 3 million objects. The largest body of exchange lines comes
+/// to a sixth of it, one of nothing but short lines of a gateway to two thirds.
+pub(super) const MOST_OF_REQUEST: u64 = 4 * MOST_BYTES;
+
 /// Shorter text is never too heavy.
 const LIGHT: usize = 1 << 20;
 
 /// What an object takes: a node of the tree that holds its members.
-const OBJECT: u64 = 700;
+pub(super) const OBJECT: u64 = 700;
 /// What a list takes: room for its first elements.
 const LIST: u64 = 160;
 /// What a further member or element takes, with the room that growing lists leave unused.
-const MEMBER: u64 = 80;
+pub(super) const MEMBER: u64 = 80;
 
 /// Why there is no tree.
 #[derive(Debug, thiserror::Error)]
@@ -59,6 +63,20 @@ pub fn heavy_from(stream: &str) -> Option<usize> {
         start += line.len();
     }
     None
+}
+
+/// Whether the lines of a body, each read by itself, and the values in them come to more than `limit`: what is of little text
+/// and many parts takes a hundred times as long as any traffic of that size. A line counts as an object.
+pub fn is_crowded(body: &[u8], limit: u64) -> bool {
+    let mut left = limit;
+    body.len() > LIGHT
+        && body.split(|byte| matches!(byte, b'\n' | b'\r')).filter(|line| !line.is_empty()).any(|line| {
+            match left.checked_sub(OBJECT.saturating_add(weight(line, left))) {
+                Some(rest) => left = rest,
+                None => return true,
+            }
+            false
+        })
 }
 
 /// Whether brackets and commas outside of strings come to more than `limit`.
@@ -109,6 +127,19 @@ mod tests {
         let weight = 2 * OBJECT + LIST + 3 * MEMBER;
         assert!(weighs_more(text, weight - 1));
         assert!(!weighs_more(text, weight));
+    }
+
+    #[test]
+    fn a_body_is_crowded_by_its_lines_and_by_the_parts_of_its_values() {
+        let lines = (LIGHT + 1) as u64;
+        let text = "x\n".repeat(LIGHT + 1);
+        assert!(is_crowded(text.as_bytes(), lines * OBJECT - 1));
+        assert!(!is_crowded(text.as_bytes(), lines * OBJECT));
+        let list = format!("[{}{{}}]", "{},".repeat(LIGHT));
+        let weight = OBJECT + LIST + lines * OBJECT + LIGHT as u64 * MEMBER;
+        assert!(is_crowded(list.as_bytes(), weight - 1));
+        assert!(!is_crowded(list.as_bytes(), weight));
+        assert!(!is_crowded(&vec![b'\n'; 4 * LIGHT], OBJECT), "empty lines are passed at once");
     }
 
     #[test]

@@ -5,9 +5,11 @@
 //! Rows lie in the chunks in which they came. A row that went is marked; its memory is given back when chunks are merged.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
 
-use arrow::array::RecordBatch;
-use arrow::compute::interleave_record_batch;
+use arrow::array::{Array, ArrayRef, AsArray, RecordBatch, RecordBatchOptions, StringViewArray, UInt32Array};
+use arrow::buffer::Buffer;
+use arrow::compute::{interleave_record_batch, take};
 use arrow::datatypes::SchemaRef;
 use arrow::error::ArrowError;
 
@@ -41,7 +43,44 @@ struct Chunk {
 #[derive(Debug)]
 struct Index {
     columns: Vec<usize>,
-    places: HashMap<Cell, Vec<Place>>,
+    places: HashMap<Cell, Places>,
+}
+
+/// Places of one key, of most keys one: there are as many of these as rows, in every index.
+#[derive(Debug)]
+enum Places {
+    One(Place),
+    Several(Vec<Place>),
+}
+
+impl Places {
+    fn add(&mut self, place: Place) {
+        match self {
+            Self::One(first) => *self = Self::Several(vec![*first, place]),
+            Self::Several(places) => places.push(place),
+        }
+    }
+
+    fn all(&self) -> &[Place] {
+        match self {
+            Self::One(place) => std::slice::from_ref(place),
+            Self::Several(places) => places,
+        }
+    }
+
+    /// Keeps the places that fit, if there are any.
+    fn retain(&mut self, fits: impl Fn(Place) -> bool) -> bool {
+        match self {
+            Self::One(place) => fits(*place),
+            Self::Several(places) => {
+                places.retain(|place| fits(*place));
+                if let [one] = places[..] {
+                    *self = Self::One(one);
+                }
+                !self.all().is_empty()
+            }
+        }
+    }
 }
 
 /// An index of a [`Table`].
@@ -93,7 +132,7 @@ impl Table {
         if rows.num_rows() == 0 {
             return Ok(());
         }
-        self.push(rows.clone());
+        self.push(compact(rows)?);
         self.merge()
     }
 
@@ -102,7 +141,8 @@ impl Table {
         self.next += 1;
         for index in &mut self.indexes {
             for (row, key) in (0..).zip(cells::of_rows(&rows, &index.columns)) {
-                index.places.entry(key).or_default().push((number, row));
+                let place = (number, row);
+                index.places.entry(key).and_modify(|places| places.add(place)).or_insert(Places::One(place));
             }
         }
         let count = rows.num_rows();
@@ -136,12 +176,9 @@ impl Table {
         }
         for index in &mut self.indexes {
             let chunks = &self.chunks;
-            index.places.retain(|_, places| {
-                places.retain(|place| is_kept(chunks, *place));
-                !places.is_empty()
-            });
+            index.places.retain(|_, places| places.retain(|place| is_kept(chunks, place)));
         }
-        self.push(rows);
+        self.push(compact(&rows)?);
         Ok(())
     }
 
@@ -158,7 +195,7 @@ impl Table {
     /// Places of the rows with a key.
     pub(super) fn find(&self, by: By, key: Cell) -> impl Iterator<Item = Place> {
         let places = self.indexes.get(by.0).and_then(|index| index.places.get(&key));
-        places.into_iter().flatten().copied().filter(|place| is_kept(&self.chunks, *place))
+        places.into_iter().flat_map(Places::all).copied().filter(|place| is_kept(&self.chunks, *place))
     }
 
     /// Places of the rows with any of some keys, in order, each once.
@@ -192,6 +229,31 @@ impl Table {
     }
 }
 
+/// How many times the memory of its own a row may hold of others'.
+const HELD: usize = 4;
+
+/// The same rows, of which no column of texts holds much more than its own: texts lie in blocks of many kilobytes, and a row that
+/// is kept keeps the blocks of all that it was read, selected or merged with. What holds most of its blocks shares them with
+/// the tables that it came from.
+fn compact(rows: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    let own = |column: &ArrayRef| match column.as_string_view_opt() {
+        Some(texts) if holds_too_much(texts) => {
+            let all = UInt32Array::from_iter_values(0..u32::try_from(texts.len()).unwrap_or(u32::MAX));
+            Ok(Arc::new(take(texts, &all, None)?.as_string_view().gc()) as ArrayRef)
+        }
+        _ => Ok(Arc::clone(column)),
+    };
+    let columns: Result<Vec<ArrayRef>, ArrowError> = rows.columns().iter().map(own).collect();
+    let count = RecordBatchOptions::new().with_row_count(Some(rows.num_rows()));
+    RecordBatch::try_new_with_options(rows.schema(), columns?, &count)
+}
+
+fn holds_too_much(texts: &StringViewArray) -> bool {
+    let held: usize = texts.data_buffers().iter().map(Buffer::capacity).sum();
+    let used = texts.total_buffer_bytes_used() + size_of_val::<[u128]>(texts.views());
+    held + texts.views().inner().capacity() > HELD * used
+}
+
 fn is_kept(chunks: &BTreeMap<u32, Chunk>, (number, row): Place) -> bool {
     chunks.get(&number).is_some_and(|chunk| chunk.kept.get(row as usize).copied().unwrap_or_default())
 }
@@ -202,10 +264,6 @@ fn is_in_order(places: &[Place]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use arrow::array::{ArrayRef, AsArray, StringViewArray};
-
     use super::*;
 
     fn batch(rows: &[(&str, &str)]) -> RecordBatch {
@@ -246,6 +304,20 @@ mod tests {
     }
 
     #[test]
+    fn a_row_takes_the_memory_of_its_own_texts_and_of_no_others() {
+        const TEXT: &str = "a text that is longer than what a view holds by itself";
+        let mut table = Table::new(batch(&[]).schema());
+        let many: Vec<String> = (0..10_000).map(|n| format!("{TEXT} {n}")).collect();
+        let rows: Vec<(&str, &str)> = many.iter().map(|text| (text.as_str(), "1")).collect();
+        let all = batch(&rows);
+        for n in 0..3 * CHUNKS {
+            table.add(&all.slice(n, 1)).unwrap();
+        }
+        let bytes: usize = table.chunks.values().map(|chunk| chunk.rows.get_array_memory_size()).sum();
+        assert!(bytes / table.len() < 400, "{} bytes a row", bytes / table.len());
+    }
+
+    #[test]
     fn many_small_chunks_become_one_and_every_row_stays_where_it_is_found() {
         let mut table = Table::new(batch(&[]).schema());
         let by = table.index_by(&["a"]).unwrap();
@@ -264,7 +336,8 @@ mod tests {
             expected.sort();
             assert_eq!(found(&table, by, &a.to_string()), expected);
         }
-        let indexed: usize = table.indexes.iter().flat_map(|index| index.places.values()).map(Vec::len).sum();
+        let indexed: usize =
+            table.indexes.iter().flat_map(|index| index.places.values()).map(|places| places.all().len()).sum();
         assert!(indexed <= table.len() + CHUNKS, "places of rows that went are forgotten");
     }
 }

@@ -11,6 +11,7 @@ mod captured;
 pub mod card;
 mod card_model;
 mod card_security;
+mod clocks;
 mod credential;
 mod document;
 pub mod emitters;
@@ -29,16 +30,16 @@ pub mod protocol;
 mod task;
 pub mod telemetry;
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::collections::HashSet;
 
 use self::aliases::Aliases;
+pub use self::clocks::Arrival;
+use self::clocks::Clocks;
 use self::document::Documents;
 use self::exchange::Understood;
 use self::patterns::Patterns;
 use self::telemetry::{Context, Telemetry};
 use crate::decode::record::{Exchange, Record};
-use crate::instant::Instant;
 use crate::tables::{ExchangeRow, Facts, bound};
 
 /// Bytes of a url that are read; servers refuse longer ones.
@@ -69,8 +70,8 @@ pub struct Normalizer {
     documents: Documents,
     telemetry: Telemetry,
     unsure: Vec<ExchangeRow>,
-    /// Last time seen in each source, for records that have none.
-    clocks: HashMap<Arc<str>, Instant>,
+    /// For records that have no time.
+    clocks: Clocks,
 }
 
 /// How many records of each carrier came, and what became of them.
@@ -117,8 +118,14 @@ impl Normalizer {
             documents: Documents::default(),
             telemetry: Telemetry::default(),
             unsure: Vec::new(),
-            clocks: HashMap::new(),
+            clocks: Clocks::default(),
         }
+    }
+
+    /// Says when the records arrived that come from now on: one without a time in a source without any is of then, and not of
+    /// the epoch.
+    pub fn arrive(&mut self, arrival: Arrival) {
+        self.clocks.arrival = Some(arrival);
     }
 
     /// Takes a record.
@@ -129,12 +136,16 @@ impl Normalizer {
                 self.counts.documents += 1;
                 let mut document = *document;
                 let source = document.origin.source.clone();
-                document.at = Some(self.time(&source, document.at.or_else(|| document::time_inside(&document.value))));
+                let at = document.at.or_else(|| document::time_inside(&document.value));
+                document.at = Some(self.clocks.time(&source, at));
                 let done = self.documents.take(document, &self.settings.patterns, &mut self.facts);
                 self.count(done);
             }
-            Record::Span(span) => {
+            Record::Span(mut span) => {
                 self.counts.spans += 1;
+                if self.clocks.arrival.is_some() && span.started_at.max(span.ended_at).is_none() {
+                    span.started_at = Some(self.clocks.fall_back(&span.origin.source));
+                }
                 let context = Context { aliases: &self.settings.aliases, patterns: &self.settings.patterns };
                 let kept = self.telemetry.len();
                 match self.telemetry.span(&span, &context) {
@@ -145,7 +156,7 @@ impl Normalizer {
             Record::Log(mut log) => {
                 self.counts.logs += 1;
                 // Console logs may have no time of their own.
-                log.at = Some(self.time(&log.origin.source.clone(), log.at));
+                log.at = Some(self.clocks.time(&log.origin.source.clone(), log.at));
                 let context = Context { aliases: &self.settings.aliases, patterns: &self.settings.patterns };
                 let kept = self.telemetry.len() + self.facts.len();
                 let taped = self.telemetry.log(&log, &context, &mut self.facts);
@@ -163,23 +174,12 @@ impl Normalizer {
         limit_names(&mut exchange);
         let source = exchange.origin.source.clone();
         let known = exchange.started_at.or(exchange.ended_at);
-        let at = self.time(&source, known);
+        let at = self.clocks.time(&source, known);
         if known.is_none() {
             exchange.started_at = Some(at);
         }
         let done = exchange::facts(&exchange, &self.settings.patterns, &mut self.facts);
         self.count(done);
-    }
-
-    /// The time given, else the last one seen in the source, else the epoch.
-    fn time(&mut self, source: &Arc<str>, given: Option<Instant>) -> Instant {
-        match given {
-            Some(at) => {
-                self.clocks.insert(source.clone(), at);
-                at
-            }
-            None => self.clocks.get(source).copied().unwrap_or_default(),
-        }
     }
 
     fn count(&mut self, done: Understood) {
@@ -215,6 +215,9 @@ fn limit_names(exchange: &mut Exchange) {
     for name in [&mut exchange.client, &mut exchange.server, &mut exchange.agent, &mut exchange.observer_name] {
         *name = host::name_without_secrets(name);
         bound(name);
+    }
+    if place::agent_url(&exchange.agent).is_empty() {
+        exchange.agent.clear();
     }
     exchange.url.truncate(exchange.url.floor_char_boundary(MOST_URL));
 }

@@ -21,6 +21,7 @@ mod settle;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use self::account::Load;
 pub use self::piece::{Piece, PieceError, PieceId};
@@ -29,7 +30,7 @@ pub use self::settle::Settled;
 use self::piece::Body;
 use super::document::Waiting;
 use super::telemetry::{self, Knowledge, Learnt, Lesson, Recent, Said, Telemetry};
-use super::{Counts, Normalizer, NormalizerSettings, address};
+use super::{Arrival, Counts, Normalizer, NormalizerSettings, address};
 use crate::decode::record::Record;
 use crate::instant::Instant;
 use crate::tables::{ExchangeRow, Facts};
@@ -106,6 +107,15 @@ pub struct Taken {
     pub done: Vec<PieceId>,
 }
 
+/// Records that are dated later than they arrived.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ahead {
+    /// Records that were not taken for that.
+    pub refused: u64,
+    /// The most by which any of them was ahead, those not taken included.
+    pub by: Duration,
+}
+
 impl OpenNormalizer {
     /// A normaliser without records.
     pub fn new(settings: NormalizerSettings) -> Self {
@@ -138,6 +148,31 @@ impl OpenNormalizer {
     /// Takes a record. Records of one source without a time of their own, and bare JSON-RPC, are read in their order.
     pub fn record(&mut self, record: Record) {
         self.reader.record(record);
+    }
+
+    /// Takes the records of a body that arrived by itself: those without a time have the last of it, and none of others.
+    pub fn body(&mut self, records: Vec<Record>, arrival: Arrival) -> Ahead {
+        let others = self.reader.clocks.replace(HashMap::new());
+        let ahead = self.grown(records, arrival);
+        self.reader.clocks.replace(others);
+        ahead
+    }
+
+    /// As [`OpenNormalizer::body`], of a source that goes on: what has no time has the last of what came before.
+    pub fn grown(&mut self, records: Vec<Record>, arrival: Arrival) -> Ahead {
+        self.reader.arrive(arrival);
+        let mut ahead = Ahead::default();
+        for record in records {
+            let by = arrival.ahead_by(&record);
+            ahead.by = ahead.by.max(by);
+            if by > arrival.most_ahead {
+                ahead.refused += 1;
+            } else {
+                self.reader.record(record);
+            }
+        }
+        self.reader.clocks.arrival = None;
+        ahead
     }
 
     /// What the records since the last time gave; `arrived` is when they arrived. Pieces that are there already are not
@@ -251,12 +286,12 @@ impl OpenNormalizer {
     }
 
     fn take_clocks(&mut self, arrived: Instant, taken: &mut Taken) {
-        if self.reader.clocks.len() > MOST_CLOCKS {
+        if self.reader.clocks.all().len() > MOST_CLOCKS {
             // Sources without an end, each with its clock: what they said last is the least of what they said.
-            self.reader.clocks.clear();
+            self.reader.clocks.replace(HashMap::new());
             taken.done.extend(self.clocks.drain().map(|(source, _)| Body::clock(&source, Instant::default()).id()));
         }
-        for (source, at) in &self.reader.clocks {
+        for (source, at) in self.reader.clocks.all() {
             if self.clocks.get(source) != Some(at) {
                 self.clocks.insert(source.clone(), *at);
                 taken.pieces.push(Piece::new(arrived, Body::clock(source, *at)));
@@ -306,7 +341,7 @@ impl OpenNormalizer {
             }
             Body::Clock { source, at } => {
                 let source: Arc<str> = Arc::from(source.as_str());
-                self.reader.clocks.insert(source.clone(), *at);
+                self.reader.clocks.set(source.clone(), *at);
                 self.clocks.insert(source, *at);
             }
             Body::Lesson(lesson) => drop(self.known.learn(lesson.clone())),

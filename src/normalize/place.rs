@@ -25,16 +25,23 @@ impl Place {
         if let Some(place) = Self::absolute(url) {
             return place;
         }
-        let host = host.filter(|host| !host.contains(char::is_whitespace));
         let without_fragment = url.split('#').next().unwrap_or_default();
         let (target, query) = without_fragment.split_once('?').unwrap_or((without_fragment, ""));
         let target = &host::without_secrets(target);
-        let (host, path) = match target.strip_prefix("//") {
-            Some(rest) => rest.split_once('/').map_or((rest, String::new()), |(host, path)| (host, format!("/{path}"))),
-            None => (host.filter(|host| !host.is_empty()).unwrap_or(server), target.to_owned()),
+        let (named, path) = match target.split_once("//") {
+            // A url of another kind, or one that is none.
+            Some((lead, rest)) if lead.is_empty() || (lead.ends_with(':') && !lead.contains('/')) => {
+                match rest.find('/') {
+                    Some(slash) => rest.split_at(slash),
+                    None => (rest, ""),
+                }
+            }
+            _ => ("", target.as_str()),
         };
-        let path = if path.starts_with('/') { path } else { format!("/{path}") };
-        let host = host.rsplit('@').next().unwrap_or_default().to_ascii_lowercase();
+        let path = if path.starts_with('/') { path.to_owned() } else { format!("/{path}") };
+        // What is no host would make an agent of every path.
+        let hosts = [named, host.unwrap_or_default(), server].map(|host| host.rsplit('@').next().unwrap_or_default());
+        let host = hosts.into_iter().find(|host| is_authority(host)).unwrap_or_default().to_ascii_lowercase();
         let url = if host.is_empty() { String::new() } else { format!("//{host}{path}") };
         Self { url, path, query: query.to_owned() }
     }
@@ -42,6 +49,12 @@ impl Place {
     fn absolute(text: &str) -> Option<Self> {
         let mut url =
             Url::parse(text).ok().filter(|url| matches!(url.scheme(), "http" | "https" | "grpc" | "grpcs"))?;
+        // A reader of urls takes the path for the host where that is missing, and passes over what it cannot show.
+        let (_, rest) = text.split_once(':')?;
+        let slashes = rest.find(|c| !matches!(c, '/' | '\\')).unwrap_or(rest.len());
+        if slashes != 2 || text.contains(char::is_control) {
+            return None;
+        }
         let query = url.query().unwrap_or_default().to_owned();
         url.set_query(None);
         url.set_fragment(None);
@@ -84,8 +97,25 @@ impl Place {
     }
 }
 
+/// Whether a text is a host, with or without a port; an address of IPv6 may be without brackets.
+pub(crate) fn is_authority(text: &str) -> bool {
+    let is_bare_v6 = text.matches(':').count() > 1 && text.bytes().all(|b| b.is_ascii_hexdigit() || b":.".contains(&b));
+    let is_plain = |text: &str| !text.contains(|c: char| c.is_control() || c.is_whitespace() || "/\\?#@".contains(c));
+    is_bare_v6 || (is_plain(text) && Url::parse(&format!("http://{text}/")).is_ok_and(|url| url.path() == "/"))
+}
+
 fn decoded(text: &str) -> String {
     percent_decode_str(text).decode_utf8_lossy().into_owned()
+}
+
+/// A url that an agent is said to be at; empty where it has a scheme of the web and no host that can be one.
+pub(crate) fn agent_url(text: &str) -> String {
+    let url = bare_url(text);
+    let is_none = url.split_once("://").is_some_and(|(scheme, rest)| {
+        let host = rest.split(['/', '\\']).next().unwrap_or_default();
+        matches!(scheme, "http" | "https" | "grpc" | "grpcs") && !is_authority(host)
+    });
+    if is_none { String::new() } else { url }
 }
 
 /// A url as a reference: no user, query or fragment, whatever scheme it has and whether or not it is one.
@@ -133,6 +163,27 @@ mod tests {
         assert_eq!(Place::read("/a2a", None, "10.0.0.1:80").url, "//10.0.0.1:80/a2a");
         assert_eq!(Place::read("/a2a", None, "").url, "");
         assert_eq!(Place::read("//h:1", None, "").url, "//h:1/");
+    }
+
+    #[test]
+    fn what_is_no_host_is_in_no_reference_and_the_path_is_still_known() {
+        for url in
+            ["http://a b:1/a2a", "http://a\u{1}b:1/a2a", "http://h:99999/a2a", "http:///a2a", "http://me:pw@/a2a"]
+        {
+            let place = Place::read(url, None, "");
+            assert_eq!((place.url.as_str(), place.path.as_str()), ("", "/a2a"), "{url:?}");
+            assert_eq!(Place::read(url, Some("a b:1"), "h:99999").url, "", "{url:?}");
+            assert_eq!(Place::read(url, Some("a b:1"), "10.0.0.1:80").url, "//10.0.0.1:80/a2a", "{url:?}");
+            assert_eq!(Place::read(url, Some("Agent:1"), "").url, "//agent:1/a2a", "{url:?}");
+            assert_eq!(agent_url(url), "", "{url:?}");
+        }
+        assert_eq!(Place::read("http:///.well-known/agent-card.json", None, "").url, "");
+        assert_eq!(Place::read("//a b:1/a2a", None, "").url, "");
+        assert_eq!(Place::read("/proxy/http://b/a2a", Some("h:1"), "").url, "//h:1/proxy/http://b/a2a");
+        assert_eq!(Place::read("ws://a.example/a2a", None, "").url, "//a.example/a2a");
+        assert_eq!(Place::read("http://[::1]:80/a2a", None, "").url, "http://[::1]/a2a");
+        assert_eq!(agent_url("name of a thing"), "name of a thing");
+        assert_eq!(agent_url("http://h:1/a2a?k=v"), "http://h:1/a2a");
     }
 
     #[test]

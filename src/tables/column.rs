@@ -50,9 +50,18 @@ const MOST_TEXT: usize = 1024;
 /// Bytes of a longer text that are kept beside its hash.
 const KEPT_TEXT: usize = 64;
 
-/// A text as it is, or if it is longer than any id or url, its beginning and a hash of all of it: equal texts stay equal.
+/// A text as it is, or if it is longer than any id or url, its beginning and a hash of all of it; and without control
+/// characters, which move cursors and end lines wherever it is shown. Equal texts stay equal.
 #[must_use]
 pub fn bounded(text: &str) -> Cow<'_, str> {
+    let shorter = shorter(text);
+    if shorter.chars().any(char::is_control) {
+        return Cow::Owned(shorter.replace(char::is_control, "\u{fffd}"));
+    }
+    shorter
+}
+
+fn shorter(text: &str) -> Cow<'_, str> {
     if text.len() <= MOST_TEXT {
         return Cow::Borrowed(text);
     }
@@ -217,5 +226,10 @@ mod tests {
         let [one, same, other] = [1, 1, 2].map(|n| bounded(&format!("{}{n}", "ä".repeat(MOST_TEXT))).into_owned());
         assert_eq!((one.len() < 128, one == same, one == other), (true, true, false));
         assert!(one.starts_with("ää"));
+    }
+
+    #[test]
+    fn no_control_character_is_in_a_text_that_is_shown() {
+        assert_eq!(bounded("a\nb\u{1b}[2Jc\u{9b}d\u{7f}"), "a\u{fffd}b\u{fffd}[2Jc\u{fffd}d\u{fffd}");
     }
 }

@@ -11,14 +11,15 @@ use std::vec::IntoIter;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep_until;
 
-use super::clock;
 use super::news::{News, Recall, Telling};
 use super::reading::{Decoded, Reading};
 use super::saving::Saving;
-use crate::decode::record::RejectReason;
+use super::{ahead, clock};
+use crate::decode::record::{Record, RejectReason};
+use crate::decode::request::Received;
 use crate::instant::Instant;
-use crate::normalize::NormalizerSettings;
-use crate::normalize::open::OpenNormalizer;
+use crate::normalize::open::{Ahead, OpenNormalizer};
+use crate::normalize::{Arrival, NormalizerSettings};
 use crate::publish::prometheus::Service;
 use crate::receive::listen::{Answer, Delivery, Route, Signal};
 use crate::receive::{Grown, Incomplete};
@@ -89,6 +90,8 @@ pub(super) struct Intake {
     pub(super) instruments: Instruments,
     /// A trace is complete when nothing of it came for this long.
     pub(super) settle: Duration,
+    /// How far the clocks of senders may be ahead.
+    pub(super) most_ahead: Duration,
     pub(super) rhythm: Rhythm,
 }
 
@@ -243,14 +246,30 @@ impl Intake {
             Ok(received) => {
                 let before = self.ignored();
                 self.service.received(receiver, signal, records.len() as u64);
-                records.into_iter().for_each(|record| self.normalizer.record(record));
+                let ahead = self.normalize(&work, records);
+                self.service.rejected(RejectReason::FutureTime.as_str(), ahead.refused);
                 self.service.ignored(signal, self.ignored().saturating_sub(before));
-                let (accepted, rejected, message) = (received.accepted, received.rejected, received.message);
+                let Received { accepted, rejected, message } = ahead::told(received, &ahead, self.most_ahead);
                 Ok(Counts { accepted, rejected, message })
             }
             Err(malformed) => Err(Answer::Malformed { message: malformed.message }),
         };
         Read { work, outcome, incomplete }
+    }
+
+    fn normalize(&mut self, work: &Work, records: Vec<Record>) -> Ahead {
+        let arrival = Arrival { at: work.arrived(clock()), most_ahead: self.most_ahead };
+        match work {
+            Work::Request(_) => self.normalizer.body(records, arrival),
+            Work::Grown(grown, _) => {
+                let ahead = self.normalizer.grown(records, arrival);
+                if ahead.refused > 0 {
+                    let path = grown.path.display();
+                    tracing::warn!(%path, records = ahead.refused, "records of a time yet to come are not kept");
+                }
+                ahead
+            }
+        }
     }
 
     /// Records so far that hold no A2A.

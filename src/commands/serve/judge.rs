@@ -29,7 +29,7 @@ use crate::measures::{self, Measures};
 use crate::publish::alertmanager::Alerts;
 use crate::publish::clean;
 use crate::publish::prometheus::{Exporter, Look};
-use crate::rules::{self, AsOf, Engine, RuleFailure};
+use crate::rules::{self, Engine, RuleFailure};
 use crate::tables::FactsDelta;
 use crate::telemetry::Instruments;
 
@@ -218,7 +218,7 @@ impl Judge {
 
     /// Publishes what fires now.
     fn show(&mut self, now: Instant) {
-        let mut firing = self.keyed.findings(&AsOf::Fixed(now));
+        let mut firing = self.keyed.findings(&self.board.as_of(now));
         let oldest = self.memory.oldest(now);
         firing.retain(|finding| {
             let (arrived, agent_seen) = (self.arrivals.newest(finding), self.board.last_seen(&finding.agent));

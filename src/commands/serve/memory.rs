@@ -166,6 +166,11 @@ pub(super) fn earlier(at: Instant, by: Duration) -> Instant {
     Instant(at.0.saturating_sub(i64::try_from(by.as_nanos()).unwrap_or(i64::MAX)))
 }
 
+/// The instant so long after another.
+pub(super) fn later(at: Instant, by: Duration) -> Instant {
+    Instant(at.0.saturating_add(i64::try_from(by.as_nanos()).unwrap_or(i64::MAX)))
+}
+
 /// News that were heard and are not judged yet.
 #[derive(Default)]
 pub(super) struct Heard {
@@ -276,6 +281,17 @@ mod tests {
         let mut is_heard = false;
         memory.recall(async || is_heard = true).await;
         assert!(is_heard);
+    }
+
+    #[test]
+    fn what_is_ahead_of_the_clock_leaves_later_by_so_much() {
+        let now = 100 * HOUR;
+        for (look, left) in [(now + 25 * HOUR, 1), (now + 25 * HOUR + 1, 0)] {
+            let (mut memory, _recalled) = memory(usize::MAX);
+            memory.learn([event("t", now + HOUR)]);
+            memory.evict(Instant(look)).unwrap();
+            assert_eq!(memory.facts().len(), left, "{look}");
+        }
     }
 
     #[test]

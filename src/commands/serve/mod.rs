@@ -9,7 +9,9 @@
 //!                               [judge] -> metrics, alerts, API
 //! ```
 
+mod ahead;
 mod board;
+mod cards;
 mod following;
 mod intake;
 mod judge;

@@ -180,6 +180,7 @@ impl Service {
             service: shared.exporter.service().clone(),
             instruments: Instruments::new(),
             settle: serve.settle,
+            most_ahead: serve.max_ahead,
             rhythm: Rhythm::default(),
         };
         let judge = Judge { stored: Some(News { came: stored.facts, since: clock(), ..News::default() }), ..judge };

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::memory::earlier;
+use super::memory::{earlier, later};
 use super::saving::tell_damage;
 use crate::config::ServeSettings;
 use crate::instant::Instant;
@@ -55,7 +55,8 @@ impl Stored {
             open(serve, service).with_context(|| format!("cannot use {}", serve.data.display()))?;
         let pieces = pieces(recovered.pieces);
         let oldest = earlier(now, serve.retention.memory.saturating_add(MARGIN));
-        let mut facts = store.load(oldest..Instant(i64::MAX))?;
+        // What programs before this one took of a time yet to come would be judged when it comes.
+        let mut facts = store.load(oldest..later(now, serve.max_ahead))?;
         facts.append(store.load_tables(&LOOKS, earlier(now, serve.retention.cards).min(oldest)..oldest)?);
         facts.make_set();
         let elsewhere = store.tasks_before(oldest)?;

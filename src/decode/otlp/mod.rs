@@ -8,6 +8,7 @@ pub mod json;
 pub mod proto;
 
 pub(in crate::decode) mod assemble;
+mod budget;
 pub(in crate::decode) mod lenient;
 mod survey;
 mod wire;

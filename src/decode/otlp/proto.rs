@@ -15,9 +15,11 @@ use prost::Message;
 use serde_json::Value;
 
 use super::assemble::{BASE64, Id, LogParts, SPAN_ID, Shared, SpanParts, TRACE_ID, double, instant, object};
+use super::budget;
 use super::reject;
-use super::wire::{Broken, Content, Fields, Signal, Sniff, number, sniff};
+use super::wire::{Broken, Content, Fields, Signal, Sniff, data_points, number, sniff};
 use crate::decode::record::{Attributes, Origin, Position, RejectReason, Sink, SpanEvent};
+use crate::decode::request::TOO_MANY_PARTS;
 
 /// Largest single span, log record or resource that is decoded: a decoded message can take some thirty times its
 /// bytes. Collectors refuse whole requests of 4 MiB (gRPC) or 20 MiB (HTTP) by default.
@@ -104,8 +106,8 @@ impl<'a> Iterator for Frames<'a> {
         let start = self.at + self.framing.header();
         self.at = self.bytes.len();
         let Some(header) = rest.get(..self.framing.header()) else {
-            let detail = "ends within the length of a message";
-            return Some(Frame::Broken { start: frame_start, reason: RejectReason::Truncated, detail });
+            let (reason, detail) = (RejectReason::Truncated, "ends within the length of a message");
+            return Some(Frame::Broken { start: frame_start, reason, detail });
         };
         let length = match (self.framing, header) {
             (Framing::Bare, _) => rest.len(),
@@ -163,6 +165,9 @@ pub(in crate::decode) fn decode_request(
         Sniff::Request(found) if found != signal => return Err("the body is an OTLP request for another signal"),
         Sniff::Foreign => return Err("the body is no OTLP request in protobuf"),
         Sniff::Request(_) | Sniff::Undecided => {}
+    }
+    if budget::is_crowded(bytes) {
+        return Err(TOO_MANY_PARTS);
     }
     let mut walk = Walk { origin, sink, items: 0, broken: None };
     walk.groups(Part { bytes, start: 0, ending: Ending::Complete }, signal);
@@ -325,17 +330,6 @@ fn parts(message: Part<'_>) -> impl Iterator<Item = Result<(u32, Part<'_>), Brok
         },
         Err(broken) => Some(Err(broken)),
     })
-}
-
-/// Data points of a metric: what repeats in field 1 of its gauge, sum, histograms or summary.
-fn data_points(metric: &[u8]) -> u64 {
-    let points = |data: &[u8]| Fields::new(data).flatten().filter(|field| field.number == 1).count();
-    let data = Fields::new(metric).flatten().filter(|field| matches!(field.number, 5 | 7 | 9 | 10 | 11));
-    data.map(|field| match field.content {
-        Content::Bytes { bytes, .. } => points(bytes) as u64,
-        _ => 0,
-    })
-    .sum()
 }
 
 fn span_parts(span: Span) -> SpanParts {

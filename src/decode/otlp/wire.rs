@@ -219,6 +219,17 @@ fn is_printable(bytes: &[u8]) -> bool {
     bytes.iter().all(|byte| byte.is_ascii_graphic() || *byte == b' ')
 }
 
+/// Data points of a metric: what repeats in field 1 of its gauge, sum, histograms or summary.
+pub(super) fn data_points(metric: &[u8]) -> u64 {
+    let points = |data: &[u8]| Fields::new(data).flatten().filter(|field| field.number == 1).count();
+    let data = Fields::new(metric).flatten().filter(|field| matches!(field.number, 5 | 7 | 9 | 10 | 11));
+    data.map(|field| match field.content {
+        Content::Bytes { bytes, .. } => points(bytes) as u64,
+        _ => 0,
+    })
+    .sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

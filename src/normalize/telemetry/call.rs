@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use crate::decode::record::Observer;
 use crate::normalize::aliases::{Aliases, PathCall};
 use crate::normalize::card;
+use crate::normalize::place;
 use crate::normalize::protocol::operation::{Dialect, Operation};
 use crate::normalize::protocol::state;
 use crate::tables::{Common, ExchangeColumns, ExchangeRow, Facts};
@@ -201,7 +202,7 @@ impl<'a> View<'a> {
         let node = self.first;
         let url = |view: &Self| view.first.http().map(|http| http.interface(aliases)).unwrap_or_default();
         let reached = || other.map(url).unwrap_or_default();
-        let host = if node.server.is_empty() { String::new() } else { format!("//{}", node.server) };
+        let host = if place::is_authority(&node.server) { format!("//{}", node.server) } else { String::new() };
         let name =
             if self.said.agent_name.is_empty() { String::new() } else { format!("name:{}", self.said.agent_name) };
         let said = self.said.agent_url.clone();

@@ -7,7 +7,7 @@ use crate::decode::record::Observer;
 use crate::normalize::aliases::Key;
 use crate::normalize::credential;
 use crate::normalize::hook_url::hook_url;
-use crate::normalize::place::bare_url;
+use crate::normalize::place::{agent_url, bare_url, is_authority};
 use crate::normalize::protocol::state;
 use crate::tables::{
     ArtifactPartColumns, ArtifactPartRow, Common, Facts, PolicyChangeColumns, PolicyChangeRow, TaskEventColumns,
@@ -49,7 +49,7 @@ fn named(reader: &Reader<'_>) -> Option<Statement> {
     reader.record.event_name.starts_with("a2a.").then(|| Statement {
         skill_id: reader.text(Key::SkillId),
         client: reader.text(Key::Client),
-        agent_url: bare_url(&reader.text(Key::AgentUrl)),
+        agent_url: agent_url(&reader.text(Key::AgentUrl)),
         agent_name: reader.text(Key::AgentName),
         ..Statement::default()
     })
@@ -64,9 +64,9 @@ fn observer(statement: &Statement) -> Observer {
 fn common(reader: &Reader<'_>, statement: &Statement, with_url: bool) -> Common {
     let observer = observer(statement);
     let service = &reader.seen.service;
-    let url = if with_url { bare_url(&reader.text(Key::Url)) } else { String::new() };
+    let url = if with_url { agent_url(&reader.text(Key::Url)) } else { String::new() };
     let server = http::server(reader.context.aliases, &reader.carrier);
-    let host = if server.is_empty() { String::new() } else { format!("//{server}") };
+    let host = if is_authority(&server) { format!("//{server}") } else { String::new() };
     let name = if statement.agent_name.is_empty() { String::new() } else { format!("name:{}", statement.agent_name) };
     // A client's service is no agent; its task tells the agent.
     let own = if observer == Observer::Server { service_ref(service) } else { String::new() };

@@ -8,7 +8,7 @@ use crate::decode::record::Observer;
 use crate::normalize::aliases::{Aliases, Carrier, Key};
 use crate::normalize::credential::principal_of;
 use crate::normalize::hook_url::hook_url;
-use crate::normalize::place::bare_url;
+use crate::normalize::place::{agent_url, bare_url};
 use crate::normalize::protocol::operation::{self, Dialect, Operation};
 
 /// What was said. Empty texts are unknown.
@@ -72,7 +72,7 @@ impl Statement {
             push_url: hook_url(&bare_url(&text(Key::PushUrl))),
             push_config_id: text(Key::PushConfigId),
             state_raw: state(aliases, carrier),
-            agent_url: bare_url(&text(Key::AgentUrl)),
+            agent_url: agent_url(&text(Key::AgentUrl)),
             agent_name: text(Key::AgentName),
             client: text(Key::Client),
             observer,
