@@ -240,6 +240,7 @@ impl Intake {
 
     fn read(&mut self, work: Work) -> Read {
         let Decoded { source, records, rejects, outcome, incomplete } = self.reading.decode(&work);
+        let is_told = !rejects.is_empty();
         for (reason, rejected) in rejects {
             self.service.rejected(reason, rejected.pieces);
             self.complaints.tell(&source, reason, &rejected);
@@ -259,8 +260,10 @@ impl Intake {
                 Ok(Counts { accepted, rejected, message })
             }
             Err(malformed) => {
-                let rejected = Rejected { pieces: 1, position: String::new(), detail: malformed.message.clone() };
-                self.complaints.tell(&source, MALFORMED, &rejected);
+                if !is_told {
+                    let rejected = Rejected { pieces: 1, position: String::new(), detail: malformed.message.clone() };
+                    self.complaints.tell(&source, MALFORMED, &rejected);
+                }
                 Err(Answer::Malformed { message: malformed.message })
             }
         };
