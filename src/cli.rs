@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
-use crate::config::{FailOn, Format, Listen};
+use crate::config::{FailOn, Format, Listen, address};
 use crate::instant::Instant;
 
 /// Find where what A2A agents advertise, what they do and what their callers believe have drifted apart.
@@ -247,7 +247,7 @@ pub struct Serve {
     #[arg(long, value_name = "ADDRESS", env = "A2A_DRIFT_OTLP_HTTP", hide_env_values = true, value_parser = Listen::parse)]
     pub otlp_http: Option<Listen>,
     /// Address for /metrics, the findings API and health [default: 127.0.0.1:9464]
-    #[arg(long, value_name = "ADDRESS", env = "A2A_DRIFT_ADMIN", hide_env_values = true)]
+    #[arg(long, value_name = "ADDRESS", env = "A2A_DRIFT_ADMIN", hide_env_values = true, value_parser = address)]
     pub admin: Option<SocketAddr>,
     /// Folder of what was received; made if it is not there [default: a2a-drift-data]
     #[arg(long, value_name = "DIR", env = "A2A_DRIFT_DATA", hide_env_values = true)]

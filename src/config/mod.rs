@@ -17,7 +17,9 @@ use crate::findings::{Severity, Suppression};
 use crate::instant::Instant;
 
 use serve::ServeTable;
-pub use serve::{AlertmanagerSettings, Listen, ReceiverLimits, Retention, ServeOverrides, ServeSettings, TlsFiles};
+pub use serve::{
+    AlertmanagerSettings, Listen, ReceiverLimits, Retention, ServeOverrides, ServeSettings, TlsFiles, address,
+};
 use suppress::SuppressTable;
 
 /// Form of a result.

@@ -224,6 +224,14 @@ pub struct ServeOverrides {
     pub runbook_base: Option<String>,
 }
 
+/// Reads an address and a port to listen at.
+///
+/// # Errors
+/// When it is something else, such as a name: it may stand for several addresses.
+pub fn address(text: &str) -> Result<SocketAddr, String> {
+    text.parse().map_err(|_| format!("\"{text}\" is no address like 127.0.0.1:4317: give an IP address and a port"))
+}
+
 /// An address to listen at, or none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Listen {
@@ -242,7 +250,7 @@ impl Listen {
         if text == "off" {
             return Ok(Self::Off);
         }
-        text.parse().map(Self::At).map_err(|_| format!("\"{text}\" is neither an address like 127.0.0.1:4317 nor off"))
+        address(text).map(Self::At).map_err(|wrong| format!("{wrong}, or \"off\""))
     }
 
     fn address(self) -> Option<SocketAddr> {
@@ -395,7 +403,7 @@ mod tests {
     #[test]
     fn a_wrong_value_is_told_with_what_would_be_right() {
         let error = read("otlp_http = \"localhost\"").unwrap_err();
-        assert!(error.contains("neither an address like 127.0.0.1:4317 nor off"), "{error}");
+        assert!(error.contains("give an IP address and a port, or \"off\""), "{error}");
         let error = read("tick = \"soon\"").unwrap_err();
         assert!(error.contains("no duration like 15m"), "{error}");
     }

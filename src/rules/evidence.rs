@@ -81,6 +81,26 @@ impl FactIndex {
             says: says(table, &text),
         })
     }
+
+    /// Has cards of one contract say in what else they differ, so that before and after do not read the same.
+    pub(super) fn tell_apart(&self, evidence: &mut [Evidence]) {
+        let cell = |fact_id: &str, column: &str| {
+            let place = self.places.get(fact_id).and_then(|&(table, row)| Some((self.tables.get(table)?, row)));
+            place.map(|((_, batch), row)| Cell::named(batch, column, row).to_string()).unwrap_or_default()
+        };
+        let is_card = |evidence: &&mut Evidence| {
+            evidence.table == "cards" && !cell(&evidence.fact_id, "contract_sha256").is_empty()
+        };
+        let mut cards: Vec<&mut Evidence> = evidence.iter_mut().filter(is_card).collect();
+        let differs = |column: &str| {
+            let hashes = cards.iter().map(|card| cell(&card.fact_id, column)).filter(|hash| !hash.is_empty());
+            hashes.collect::<HashSet<String>>().len() > 1
+        };
+        let Some(part) = PARTS.into_iter().find(|(_, column)| differs(column)) else { return };
+        for evidence in &mut cards {
+            evidence.says = card(&|column: &str| cell(&evidence.fact_id, column), part);
+        }
+    }
 }
 
 /// What a fact says, in a few words.
@@ -99,10 +119,10 @@ fn says(table: &str, column: &impl Fn(&str) -> String) -> String {
         "task_events" => format!("{}{} ({})", or("state", "unknown"), maybe(": ", "reason_class"), column("origin")),
         "artifact_parts" if column("action") == "pruned" => format!("{} pruned", column("artifact_id")),
         "artifact_parts" => format!("{} {}", column("artifact_id"), or("media_type", "untyped")),
-        "cards" => card(column),
+        "cards" => card(column, CONTRACT),
         "card_skills" => format!("skill {}", column("skill_id")),
         "card_endpoints" => format!("{} {}", or("binding", "endpoint"), column("url")),
-        "push_deliveries" => format!("POST {}{}", or("http_status", "unanswered"), maybe(" ", "state")),
+        "push_deliveries" => format!("POST {}{}", or("http_status", "sent"), maybe(" ", "state")),
         "signing_keys" => format!("key {} ({})", or("kid", "without id"), column("origin")),
         "policy_changes" => format!("{} {}", column("skill_id"), column("change")),
         other => other.to_owned(),
@@ -111,23 +131,35 @@ fn says(table: &str, column: &impl Fn(&str) -> String) -> String {
 
 /// Digits of a hash that tell contracts apart in a sentence.
 const SHORT: usize = 8;
+/// The part of a card that is told without a word for it, and its hash.
+const CONTRACT: (&str, &str) = ("", "contract_sha256");
+/// Parts in which cards differ, those that matter most first.
+const PARTS: [(&str, &str); 4] =
+    [CONTRACT, ("security ", "security_sha256"), ("wording ", "descriptive_sha256"), ("body ", "body_sha256")];
 
-fn card(column: &impl Fn(&str) -> String) -> String {
+/// What a look at a card says, with the hash of a part of it.
+fn card(column: &impl Fn(&str) -> String, (word, hash): (&str, &str)) -> String {
     let status = match (column("http_status"), column("origin")) {
         (status, origin) if status.is_empty() => format!("({origin})"),
         (status, _) => format!("({status})"),
     };
-    let contract: String = column("contract_sha256").chars().take(SHORT).collect();
-    let parts = match (column("body_sha256").is_empty() && contract.is_empty(), column("not_modified").as_str()) {
+    let is_there = ["body_sha256", "contract_sha256"].iter().any(|hash| !column(hash).is_empty());
+    let hash: String = column(hash).chars().take(SHORT).collect();
+    let hash = if hash.is_empty() { hash } else { format!("{word}{hash}") };
+    let parts = match (!is_there, column("not_modified").as_str()) {
         (_, "true") => vec!["card not modified".to_owned(), status],
         (true, _) => vec!["no card".to_owned(), status],
-        (false, _) => vec!["card".to_owned(), column("version"), contract, status],
+        (false, _) => vec!["card".to_owned(), column("version"), hash, status],
     };
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use arrow::array::ArrayRef;
+
     use super::*;
 
     #[test]
@@ -178,7 +210,7 @@ mod tests {
             ("cards", &[("http_status", "404"), ("origin", "fetch")], "no card (404)"),
             ("cards", &[("body_sha256", "ff"), ("version", "2"), ("origin", "file")], "card 2 (file)"),
             ("push_deliveries", &[("http_status", "401"), ("state", "completed")], "POST 401 completed"),
-            ("push_deliveries", &[], "POST unanswered"),
+            ("push_deliveries", &[], "POST sent"),
             ("signing_keys", &[("kid", "k1"), ("origin", "jwks")], "key k1 (jwks)"),
             ("policy_changes", &[("skill_id", "refund"), ("change", "revoked")], "refund revoked"),
         ] {
@@ -187,5 +219,29 @@ mod tests {
             };
             assert_eq!(says(table, &column), expected);
         }
+    }
+    #[test]
+    fn cards_of_one_contract_say_in_what_they_differ() {
+        let text = |values: [&str; 2]| Arc::new(StringViewArray::from_iter_values(values)) as ArrayRef;
+        let says = |contract: [&str; 2], security: [&str; 2]| {
+            let cards = RecordBatch::try_from_iter([
+                ("fact_id", text(["a", "b"])),
+                ("version", text(["1", "1"])),
+                ("http_status", text(["200", "200"])),
+                ("contract_sha256", text(contract)),
+                ("security_sha256", text(security)),
+                ("body_sha256", text(["0000000a", "0000000b"])),
+            ])
+            .unwrap();
+            let rows = RecordBatch::try_from_iter([("before_fact_id", text(["a", "b"]))]).unwrap();
+            let index = FactIndex::over(vec![("cards", cards)], std::iter::once(&rows));
+            let mut evidence = ["a", "b"].map(|id| index.evidence("look", id).unwrap());
+            index.tell_apart(&mut evidence);
+            evidence.map(|evidence| evidence.says)
+        };
+        let (same, other) = (["00000001ff"; 2], ["00000002ff", "00000003ff"]);
+        assert_eq!(says(other, same), ["card 1 00000002 (200)", "card 1 00000003 (200)"]);
+        assert_eq!(says(same, other), ["card 1 security 00000002 (200)", "card 1 security 00000003 (200)"]);
+        assert_eq!(says(same, same), ["card 1 body 0000000a (200)", "card 1 body 0000000b (200)"]);
     }
 }

@@ -211,6 +211,7 @@ impl Row<'_> {
         if found.is_empty() {
             wrong("a row has no evidence".to_owned());
         }
+        facts.tell_apart(&mut found);
         found
     }
 

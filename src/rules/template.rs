@@ -1,6 +1,7 @@
 //! Sentences with places for a row's columns: `{task_id} on {agent}: ...`.
 //!
-//! In: text of a header. Out: a sentence. Never fails on a row: what is not known reads `unknown`.
+//! In: text of a header. Out: a sentence. Never fails on a row: what is not known reads `unknown`, and a party without a name
+//! as what it is.
 
 use serde::Deserialize;
 
@@ -32,15 +33,27 @@ impl Template {
         })
     }
 
-    /// The sentence, with each place filled by `value`; a value that is not there or empty reads `unknown`.
+    /// The sentence, with each place filled by `value`; a value that is not there or empty reads `unknown`, and a party
+    /// without a name as [`unnamed`] says.
     pub fn fill(&self, value: impl Fn(&str) -> Option<String>) -> String {
-        self.parts
-            .iter()
-            .map(|part| match part {
-                Part::Words(words) => words.clone(),
-                Part::Column(name) => value(name).filter(|v| !v.is_empty()).unwrap_or_else(|| "unknown".to_owned()),
-            })
-            .collect()
+        let fill = |(at, part): (usize, &Part)| match part {
+            Part::Words(words) => words.clone(),
+            Part::Column(name) => {
+                value(name).filter(|v| !v.is_empty()).unwrap_or_else(|| unnamed(name, at == 0).to_owned())
+            }
+        };
+        self.parts.iter().enumerate().map(fill).collect()
+    }
+}
+
+/// What stands in a sentence, or begins it, for a column without a value.
+fn unnamed(column: &str, begins: bool) -> &'static str {
+    match (column, begins) {
+        ("client", true) => "The caller (not named)",
+        ("client", false) => "the caller (not named)",
+        ("agent", true) => "The agent (not named)",
+        ("agent", false) => "the agent (not named)",
+        _ => "unknown",
     }
 }
 
@@ -85,8 +98,19 @@ mod tests {
             "agent" => Some(String::new()),
             _ => None,
         };
-        assert_eq!(template.fill(row), "t1 on unknown: unknown.");
+        assert_eq!(template.fill(row), "t1 on the agent (not named): unknown.");
         assert_eq!(template.columns().collect::<Vec<_>>(), ["task_id", "agent", "state"]);
+    }
+
+    #[test]
+    fn parties_without_a_name_are_called_what_they_are() {
+        let fill = |text: &str| Template::try_from(text.to_owned()).unwrap().fill(|_| None);
+        assert_eq!(
+            fill("Make {client} fetch the card of {agent}"),
+            "Make the caller (not named) fetch the card of the agent (not named)"
+        );
+        assert_eq!(fill("{client} failed"), "The caller (not named) failed");
+        assert_eq!(fill("{agent} moved"), "The agent (not named) moved");
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::io::Write;
 use std::time::Duration;
 
 use super::batch::{Batch, files, lines};
-use super::host::{FOR_EVER, Folder};
+use super::host::{FOR_EVER, Folder, eventually};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn followed_files_are_read_once_through_rotation_truncation_and_restarts() {
@@ -94,4 +94,39 @@ async fn lines_in_pieces_that_come_one_after_the_other_say_what_whole_ones_say()
     add(&pieces[1..].concat());
     let found = Batch::of(&files(&[("pod.log", &all)])).await.is_said_by(&service).await;
     println!("{found} findings");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_understood_is_told_once_a_file_and_receiver_and_a_quiet_document_needs_no_last_line_end() {
+    let folder = Folder::new(&format!("follow = [\"logs\"]\nfollow_patience = \"300ms\"\n{FOR_EVER}"));
+    fs::create_dir(folder.path("logs")).unwrap();
+    fs::write(folder.path("logs/people.csv"), "name,age\n".repeat(100)).unwrap();
+    fs::write(folder.path("logs/old.log.gz"), [0x1f, 0x8b, 8, 0, b'\n']).unwrap();
+    let har = fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/captures/a2a-python-1.3.0/jsonrpc.har")).unwrap();
+    let har: serde_json::Value = serde_json::from_slice(&har).unwrap();
+    fs::write(folder.path("logs/day.har"), har.to_string()).unwrap();
+
+    let service = folder.start().await;
+    for _ in 0..3 {
+        service.post("/v1/a2a/exchanges", "application/x-ndjson", b"{\"a\" 1}\n{\"b\" 2}\n".to_vec()).await;
+    }
+    let entries = har["log"]["entries"].as_array().unwrap().len();
+    eventually("read", async || {
+        let records = service.metric("a2a_drift_received_total", "receiver=\"follow\"").await as usize;
+        (records >= entries).then_some(())
+    })
+    .await;
+    let told = |words: &[&str]| {
+        let said = service.said();
+        said.iter().filter(|line| words.iter().all(|word| line.contains(word))).count()
+    };
+    eventually("told", async || (told(&["WARN", "not understood", "people.csv:1"]) == 1).then_some(())).await;
+    assert_eq!(told(&["not understood", "people.csv"]), 1, "{:?}", service.said());
+    assert_eq!(told(&["WARN", "not understood", "exchanges:1", "bad-json"]), 1, "{:?}", service.said());
+    assert_eq!(told(&["not understood", "malformed"]), 0, "its lines were told");
+    assert_eq!(told(&["WARN", "a packed file is not followed", "old.log.gz"]), 1, "{:?}", service.said());
+    service.signal("TERM");
+    eventually("stopped", async || (told(&["a2a-drift: stopped"]) == 1).then_some(())).await;
+    let place = |words: &str| service.said().iter().position(|said| said == words).unwrap();
+    assert!(place("a2a-drift: starting: reading what was kept") < place("a2a-drift: ready"));
 }

@@ -11,6 +11,7 @@ use std::vec::IntoIter;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::sleep_until;
 
+use super::complaints::{Complaints, Rejected};
 use super::news::{News, Recall, Telling};
 use super::reading::{Decoded, Reading};
 use super::saving::Saving;
@@ -46,6 +47,9 @@ const DISK_WAIT: Duration = Duration::from_secs(5);
 
 /// Receiver and signal of followed files, for metrics.
 const FOLLOWED: (&str, &str) = ("follow", "lines");
+
+/// What the log calls a body of which nothing can be read.
+const MALFORMED: &str = "malformed";
 
 /// Something to take in.
 pub(super) enum Work {
@@ -93,6 +97,7 @@ pub(super) struct Intake {
     /// How far the clocks of senders may be ahead.
     pub(super) most_ahead: Duration,
     pub(super) rhythm: Rhythm,
+    pub(super) complaints: Complaints,
 }
 
 /// Other ways to read, for what comes from then on.
@@ -234,9 +239,11 @@ impl Intake {
     }
 
     fn read(&mut self, work: Work) -> Read {
-        let Decoded { records, rejects, outcome, incomplete } = self.reading.decode(&work);
-        for (reason, pieces) in rejects {
-            self.service.rejected(reason, pieces);
+        let Decoded { source, records, rejects, outcome, incomplete } = self.reading.decode(&work);
+        let is_told = !rejects.is_empty();
+        for (reason, rejected) in rejects {
+            self.service.rejected(reason, rejected.pieces);
+            self.complaints.tell(&source, reason, &rejected);
         }
         let (receiver, signal) = match &work {
             Work::Request(delivery) => (delivery.receiver.as_str(), delivery.signal.as_str()),
@@ -252,7 +259,13 @@ impl Intake {
                 let Received { accepted, rejected, message } = ahead::told(received, &ahead, self.most_ahead);
                 Ok(Counts { accepted, rejected, message })
             }
-            Err(malformed) => Err(Answer::Malformed { message: malformed.message }),
+            Err(malformed) => {
+                if !is_told {
+                    let rejected = Rejected { pieces: 1, position: String::new(), detail: malformed.message.clone() };
+                    self.complaints.tell(&source, MALFORMED, &rejected);
+                }
+                Err(Answer::Malformed { message: malformed.message })
+            }
         };
         Read { work, outcome, incomplete }
     }

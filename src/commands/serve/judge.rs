@@ -246,10 +246,12 @@ impl Judge {
         for opened in &changes.opened {
             let open = &opened.open;
             // Names are whatever a peer sent: they must not write lines of this log.
-            tracing::warn!(
-                rule = %open.rule, severity = open.severity.as_str(), agent = %clean(&open.agent), id = %open.id,
-                summary = %clean(&open.summary), "finding"
-            );
+            let (agent, summary, severity) = (clean(&open.agent), clean(&open.summary), open.severity.as_str());
+            if open.severity == Severity::Info {
+                tracing::info!(rule = %open.rule, severity, %agent, id = %open.id, %summary, "finding");
+            } else {
+                tracing::warn!(rule = %open.rule, severity, %agent, id = %open.id, %summary, "finding");
+            }
         }
         for ended in &changes.ended {
             tracing::info!(rule = %ended.rule, agent = %clean(&ended.agent), id = %ended.id, "finding ended");

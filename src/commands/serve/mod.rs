@@ -12,6 +12,7 @@
 mod ahead;
 mod board;
 mod cards;
+mod complaints;
 mod following;
 mod intake;
 mod judge;
@@ -75,7 +76,10 @@ pub(super) fn run(args: Serve, global: &Global) -> anyhow::Result<Outcome> {
     exporting.stop();
     // What still runs has acknowledged nothing that is not on the disk.
     runtime.shutdown_timeout(Duration::ZERO);
-    served.map(|()| Outcome::Clean)
+    served.map(|()| {
+        say("stopped\n");
+        Outcome::Clean
+    })
 }
 
 fn overrides(args: Serve) -> Overrides {
@@ -139,6 +143,7 @@ async fn serve(config: Config, global: &Global, given: Overrides) -> anyhow::Res
         sockets.push(bind(address, "OTLP over HTTP").await?);
     }
     let admin = bind(config.serve.admin, "metrics, findings and health").await?;
+    say("starting: reading what was kept\n");
     let stop = CancellationToken::new();
     let started = Service::start(config, (global.clone(), given), sockets, admin, stop.clone()).await;
     // Parts that run already end because they are told to, and not by a failure of their own.

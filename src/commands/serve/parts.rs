@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::board::Board;
+use super::complaints::Complaints;
 use super::intake::{Intake, Rhythm, Work};
 use super::judge::{Arrivals, Coverage, Judge};
 use super::memory::{Heard, Memory};
@@ -182,6 +183,7 @@ impl Service {
             settle: serve.settle,
             most_ahead: serve.max_ahead,
             rhythm: Rhythm::default(),
+            complaints: Complaints::default(),
         };
         let judge = Judge { stored: Some(News { came: stored.facts, since: clock(), ..News::default() }), ..judge };
 

@@ -8,6 +8,7 @@ use std::fmt;
 use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
+use super::complaints::Rejected;
 use super::intake::Work;
 use crate::commands::setup::{key_map, limits};
 use crate::config::{Config, ObserverBySource};
@@ -29,8 +30,10 @@ pub(super) struct Reading {
 pub(super) struct Decoded {
     /// Records, in their order; none when the body is malformed.
     pub(super) records: Vec<Record>,
+    /// The file, or the receiver.
+    pub(super) source: Arc<str>,
     /// What was not understood, by reason.
-    pub(super) rejects: BTreeMap<&'static str, u64>,
+    pub(super) rejects: BTreeMap<&'static str, Rejected>,
     /// What the sender should hear.
     pub(super) outcome: Result<Received, Malformed>,
     /// What of a followed file's lines is not complete.
@@ -65,7 +68,7 @@ impl Reading {
             }
         };
         let Buffer { mut records, mut rejects, placed, .. } = buffer;
-        placed.into_iter().flatten().for_each(|(_, reason)| *rejects.entry(reason).or_default() += 1);
+        placed.into_iter().flatten().for_each(|(_, reason, rejected)| add(&mut rejects, reason, rejected));
         if outcome.is_err() {
             records.clear();
         }
@@ -73,7 +76,7 @@ impl Reading {
         if let Some(tap) = self.observers.iter().find(fits) {
             records.iter_mut().for_each(|record| tap.mark(record));
         }
-        Decoded { records, rejects, outcome, incomplete }
+        Decoded { source, records, rejects, outcome, incomplete }
     }
 
     /// Reads lines of a followed file: what was not read of them before, and what of them is not complete.
@@ -93,7 +96,10 @@ impl Reading {
             !grown.known.contains(&hash)
         };
         buffer.records.retain(|record| is_new(line_of(origin(record)), hash_of(record)));
-        buffer.placed.iter_mut().for_each(|placed| placed.retain(|reject| is_new(reject.0, hash_of(reject))));
+        buffer
+            .placed
+            .iter_mut()
+            .for_each(|placed| placed.retain(|reject| is_new(reject.0, hash_of(&(reject.0, reject.1)))));
         from.map(|from| Incomplete { from, known })
     }
 }
@@ -122,6 +128,12 @@ fn origin(record: &Record) -> &Origin {
     }
 }
 
+/// Adds what was rejected to what was before, whose place stays.
+fn add(rejects: &mut BTreeMap<&'static str, Rejected>, reason: &'static str, rejected: Rejected) {
+    let pieces = rejected.pieces;
+    rejects.entry(reason).and_modify(|first| first.pieces += pieces).or_insert(rejected);
+}
+
 /// The line of a place; what is told by its byte is in the first.
 fn line_of(origin: &Origin) -> u64 {
     if let Position::Line(line) = origin.position { line } else { 1 }
@@ -131,9 +143,9 @@ fn line_of(origin: &Origin) -> u64 {
 #[derive(Default)]
 struct Buffer {
     records: Vec<Record>,
-    rejects: BTreeMap<&'static str, u64>,
+    rejects: BTreeMap<&'static str, Rejected>,
     /// Line and reason of those of lines that may be read once more.
-    placed: Option<Vec<(u64, &'static str)>>,
+    placed: Option<Vec<(u64, &'static str, Rejected)>>,
     /// Lines of the file before these bytes.
     lines_before: u64,
 }
@@ -161,11 +173,12 @@ impl Sink for Buffer {
         self.records.push(record);
     }
 
-    fn reject(&mut self, Reject { mut origin, reason, .. }: Reject) {
+    fn reject(&mut self, Reject { mut origin, reason, detail }: Reject) {
         self.move_down(&mut origin);
+        let rejected = Rejected { pieces: 1, position: origin.position.to_string(), detail };
         match &mut self.placed {
-            Some(placed) => placed.push((line_of(&origin), reason.as_str())),
-            None => *self.rejects.entry(reason.as_str()).or_default() += 1,
+            Some(placed) => placed.push((line_of(&origin), reason.as_str(), rejected)),
+            None => add(&mut self.rejects, reason.as_str(), rejected),
         }
     }
 
@@ -211,7 +224,7 @@ mod tests {
                 Record::Document(document) => (line_of(&document.origin), document.value["id"].as_u64().unwrap()),
                 other => panic!("{other:?}"),
             });
-            read.push((ids.collect::<Vec<_>>(), decoded.rejects.values().sum::<u64>()));
+            read.push((ids.collect::<Vec<_>>(), decoded.rejects.values().map(|rejected| rejected.pieces).sum::<u64>()));
             follower.done(&grown, decoded.incomplete);
         }
         assert_eq!(read, [(vec![(1, 1), (4, 3)], 1), (vec![(5, 4)], 1), (vec![(2, 2), (8, 5)], 0)]);

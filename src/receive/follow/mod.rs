@@ -49,6 +49,8 @@ struct Followed {
     mark: Mark,
     /// Size at the last poll, to tell when a document is complete.
     size: u64,
+    /// When the size was another last.
+    grew: Stopwatch,
     /// Something was handed out and is not done.
     handed_out: bool,
     kind: Kind,
@@ -182,8 +184,18 @@ impl Follower {
         };
         let fresh = Mark { identity, path: path.to_owned(), offset: 0, lines: 0, head: (0, 0), tail: (0, 0) };
         let mark = self.remembered.remove(&identity).map_or(fresh, |mark| Mark { path: path.to_owned(), ..mark });
-        self.files
-            .insert(identity, Followed { file, mark, size: 0, handed_out: false, kind: Kind::Unknown, open: None });
+        self.files.insert(
+            identity,
+            Followed {
+                file,
+                mark,
+                size: 0,
+                grew: Stopwatch::now(),
+                handed_out: false,
+                kind: Kind::Unknown,
+                open: None,
+            },
+        );
     }
 }
 
@@ -192,6 +204,10 @@ impl Followed {
     fn next(&mut self, max_line: u64, patience: Duration) -> io::Result<Option<Grown>> {
         let size = self.file.metadata()?.len();
         let rests = std::mem::replace(&mut self.size, size) == size;
+        if !rests {
+            self.grew = Stopwatch::now();
+        }
+        let is_quiet = rests && self.grew.elapsed() >= patience;
         if size < self.open.as_ref().map_or(self.mark.offset, |open| open.end.0) || !self.is_same_beginning()? {
             tracing::info!(path = %self.mark.path.display(), "a followed file began anew");
             self.restart();
@@ -201,11 +217,11 @@ impl Followed {
             return Ok(None);
         }
         if self.kind == Kind::Unknown {
-            self.kind = self.recognise()?;
+            self.kind = self.recognise(is_quiet)?;
         }
         if self.kind == Kind::Document && !rests {
             // A log of values over several lines begins like a document, and grows without end.
-            self.kind = self.recognise()?;
+            self.kind = self.recognise(false)?;
         }
         if matches!(self.kind, Kind::Packed) || (self.kind == Kind::Document && !rests) {
             return Ok(None);
@@ -216,8 +232,8 @@ impl Followed {
         let Some(waits_from) = self.waits_from(size, patience) else { return Ok(None) };
         let open = self.open.as_ref().map_or(0, |open| open.end.0 - self.mark.offset);
         let piece = match self.kind {
-            Kind::Document => self.piece(open, size, max_line.max(size))?,
-            _ => self.piece(open, PIECE.max(open), max_line)?,
+            Kind::Document => self.piece(open, size, max_line.max(size), is_quiet)?,
+            _ => self.piece(open, PIECE.max(open), max_line, is_quiet)?,
         };
         Ok(piece.map(|piece| Grown { waits_from, ..piece }).filter(|piece| {
             // Part of a line was added.
@@ -244,8 +260,9 @@ impl Followed {
     }
 
     /// Reads up to `most` bytes behind those that were handed out before, or to the end of the first line there if that is
-    /// longer, and cuts after the last whole line.
-    fn piece(&mut self, open: u64, most: u64, max_line: u64) -> io::Result<Option<Grown>> {
+    /// longer, and cuts after the last whole line. One JSON value at the end of a file that is quiet needs no end of line:
+    /// whoever wrote it may have nothing to add.
+    fn piece(&mut self, open: u64, most: u64, max_line: u64, is_quiet: bool) -> io::Result<Option<Grown>> {
         let old = usize::try_from(open).unwrap_or(usize::MAX);
         let added = |bytes: &[u8]| bytes.len().saturating_sub(old) as u64;
         let mut bytes = Vec::new();
@@ -263,6 +280,7 @@ impl Followed {
             Some(end) => end + 1,
             // A document's last line needs no end; a line that is too long is handed out as it is, to be counted.
             None if self.kind == Kind::Document || bytes.len() as u64 >= max_line => bytes.len(),
+            None if is_quiet && is_whole_value(&bytes) => bytes.len(),
             None => return Ok(None),
         };
         let whole = if self.kind == Kind::Document { bytes.len() } else { whole };
@@ -308,21 +326,33 @@ impl Followed {
         Ok((bytes.len() as u64, crc32fast::hash(&bytes)))
     }
 
-    /// What sort of file it is, by its first bytes.
-    fn recognise(&mut self) -> io::Result<Kind> {
+    /// What sort of file it is, by its first bytes; one without an end of line only once it is quiet.
+    fn recognise(&mut self, is_quiet: bool) -> io::Result<Kind> {
         let mut bytes = Vec::new();
         self.file.seek(SeekFrom::Start(0))?;
         (&self.file).take(PIECE).read_to_end(&mut bytes)?;
         if bytes.starts_with(&[0x1f, 0x8b]) || bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
-            tracing::info!(path = %self.mark.path.display(), "a packed file is not followed");
+            let path = self.mark.path.display();
+            tracing::warn!(%path, "a packed file is not followed: `a2a-drift analyze` reads it");
             return Ok(Kind::Packed);
         }
-        let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else { return Ok(Kind::Unknown) };
+        let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else {
+            let is_cut = bytes.len() as u64 == PIECE;
+            let is_document = is_quiet && (is_whole_value(&bytes) || (is_cut && is_one_value(&bytes)));
+            return Ok(if is_document { Kind::Document } else { Kind::Unknown });
+        };
         let first = bytes.get(..end).unwrap_or_default().trim_ascii();
         let is_json = |line: &[u8]| serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok();
         let opens = first.starts_with(b"{") || first.starts_with(b"[");
         Ok(if opens && !is_json(first) && is_one_value(&bytes) { Kind::Document } else { Kind::Lines })
     }
+}
+
+/// Whether bytes are one object or list of JSON, and all of it.
+fn is_whole_value(bytes: &[u8]) -> bool {
+    let bytes = bytes.trim_ascii();
+    (bytes.starts_with(b"{") || bytes.starts_with(b"["))
+        && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
 }
 
 /// Whether bytes are one JSON value, or the beginning of one.
@@ -454,6 +484,40 @@ mod tests {
         log.add("a.har", "  }\n}");
         assert_eq!(taken(&mut follower), []);
         assert_eq!(taken(&mut follower), [(0, "{\n  \"log\": {\n  }\n}".to_owned())]);
+    }
+
+    #[test]
+    fn a_document_of_one_line_without_an_end_is_handed_out_whole_when_it_was_quiet_for_long() {
+        let log = Log::new();
+        log.add("a.har", "{\"log\":{}}");
+        let mut follower = log.follower(vec![]);
+        assert_eq!((taken(&mut follower), taken(&mut follower)), (vec![], vec![]));
+        follower.patience = Duration::ZERO;
+        assert_eq!(taken(&mut follower), [(0, "{\"log\":{}}".to_owned())]);
+        assert_eq!(taken(&mut follower), []);
+        // Written anew with more in it.
+        fs::write(log.path("a.har"), "{\"log\":{\"entries\":[]}}").unwrap();
+        assert_eq!(taken(&mut follower), []);
+        assert_eq!(taken(&mut follower), [(0, "{\"log\":{\"entries\":[]}}".to_owned())]);
+    }
+
+    #[test]
+    fn the_last_line_of_a_quiet_file_needs_no_end_if_it_is_a_whole_value() {
+        let log = Log::new();
+        log.add("a.log", "{}\n{\"a\":");
+        let mut follower = log.follower(vec![]);
+        follower.patience = Duration::ZERO;
+        assert_eq!(taken(&mut follower), [(0, "{}\n".to_owned())]);
+        assert_eq!(
+            (taken(&mut follower), taken(&mut follower)),
+            (vec![], vec![]),
+            "a writer's buffer may hold the rest"
+        );
+        log.add("a.log", "1}");
+        assert_eq!(taken(&mut follower), [], "it grows");
+        assert_eq!(taken(&mut follower), [(1, "{\"a\":1}".to_owned())]);
+        log.add("a.log", "\n{}\n");
+        assert_eq!(taken(&mut follower), [(1, "\n{}\n".to_owned())]);
     }
 
     #[test]
