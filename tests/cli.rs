@@ -36,6 +36,8 @@ fn stderr(output: &Output) -> String {
     String::from_utf8(output.stderr.clone()).unwrap()
 }
 
+#[path = "cli/blind.rs"]
+mod blind;
 #[path = "cli/cases.rs"]
 mod cases;
 #[path = "cli/coverage.rs"]

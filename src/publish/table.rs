@@ -10,7 +10,7 @@ use anstyle::{AnsiColor, Color, Style};
 
 use self::finding::{full, in_brief};
 use super::words::{clean, count, counts, date_time, day, first_few, folder_of_all, place, short_hash, window};
-use crate::findings::{AcceptedCount, Finding, Incident, Report, Severity, Verdict};
+use crate::findings::{AcceptedCount, Finding, Incident, Report, Severity, Unjudged, Verdict};
 use crate::page::Page;
 
 /// How much to show.
@@ -37,6 +37,8 @@ struct View<'a> {
 const SHOWN_PER_RULE: usize = 3;
 /// Names listed before the rest is only counted.
 const LISTED: usize = 8;
+/// Rules of a clean verdict that are named before they are only counted.
+const NAMED: usize = 3;
 
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
@@ -98,9 +100,35 @@ fn verdict(page: &mut Page, report: &Report, view: View<'_>) {
         ),
         None => "nothing found".to_owned(),
     };
-    page.item(0, style, word, &found);
+    let found = match report.unjudged() {
+        Some(Unjudged::EmptyWindow) => "no records in this window".to_owned(),
+        _ => found,
+    };
+    let is_narrow = report.verdict() == Verdict::Clean && report.blind().next().is_some();
+    if is_narrow {
+        page.item(0, style, word, &by_whom(report));
+        page.text(0, BY_COVERAGE);
+        page.item(0, DIM, "", &format!("{found}; {}", basis(report, view)));
+    } else {
+        page.item(0, style, word, &found);
+        page.item(0, DIM, "", &basis(report, view));
+    }
+}
 
-    page.item(0, DIM, "", &basis(report, view));
+/// Where to read on when a clean verdict is one of few rules.
+const BY_COVERAGE: &str =
+    "`a2a-drift coverage` with the same paths says what the blind rules lack, and what to turn on";
+
+/// Rules whose silence says something: named while they are few.
+fn by_whom(report: &Report) -> String {
+    let judging: Vec<&str> = report.judging().map(|rule| rule.rule.as_str()).collect();
+    let named = match judging.len() {
+        1..=NAMED => format!(" ({})", judging.join(", ")),
+        _ => String::new(),
+    };
+    let (rules, blind) = (count(report.coverage.len(), "rule"), report.blind().count());
+    let are = if blind == 1 { "is" } else { "are" };
+    format!("by {} of {rules}{named}; {blind} {are} blind", judging.len())
 }
 
 /// What the verdict rests on.
