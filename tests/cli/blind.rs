@@ -83,7 +83,7 @@ fn a_suppression_of_a_rule_that_is_none_is_refused() {
     for command in [&["analyze", CAPTURE][..], &["serve", "--check"]] {
         let output = run(&[command, &["--config", config.to_str().unwrap()]].concat());
         assert_eq!((code(&output), stdout(&output).as_str()), (2, ""), "{command:?}");
-        let said = "[[suppress]]: no rule is called \"split_brian\"; did you mean split_brain?";
+        let said = "[[suppress]]: no rule is called \"split_brian\"; did you mean split_brain or ";
         assert!(stderr(&output).contains(said), "{command:?}: {}", stderr(&output));
     }
 }
@@ -95,9 +95,9 @@ fn every_view_that_can_be_asked_can_be_shown_and_several_at_once() {
     let output = run(&["query", "--tables", "tasks", "capability_failures", "exchanges"]);
     let names: Vec<String> = stdout(&output).lines().filter(|line| !line.starts_with(' ')).map(str::to_owned).collect();
     assert_eq!((names.len(), code(&output)), (3, 0), "{names:?}");
-    let output = run(&["query", "--tables", "tasks", "calls"]);
+    let output = run(&["query", "--tables", "tasks", "no_such"]);
     assert_eq!(code(&output), 2);
-    assert!(stderr(&output).contains("there is no table or view `calls`"), "{}", stderr(&output));
+    assert!(stderr(&output).contains("there is no table or view `no_such`"), "{}", stderr(&output));
 }
 
 #[test]
