@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn nothing_found_is_said() {
         let page = render(&nothing_found());
-        assert!(page.starts_with("## a2a-drift: No drift\n\nnothing found; "), "{page}");
+        assert!(page.starts_with("## a2a-drift: No drift by 4 of 7 rules; 3 are blind\n\nnothing found; "), "{page}");
     }
 
     #[test]
