@@ -129,6 +129,9 @@ pub struct Analyze {
     /// Evaluate only this rule; may be given several times
     #[arg(long = "rule", value_name = "ID", env = "A2A_DRIFT_RULE", hide_env_values = true, value_delimiter = ',')]
     pub rules: Vec<String>,
+    /// Exit with 2 when this rule is blind on the input; may be given several times, `all` for every rule asked for
+    #[arg(long = "need", value_name = "ID", env = "A2A_DRIFT_NEED", hide_env_values = true, value_delimiter = ',')]
+    pub needed: Vec<String>,
     /// Show findings as they stood at this instant, such as 2026-11-30T06:15:00Z [default: each agent's last fact]
     #[arg(long, value_name = "RFC3339", env = "A2A_DRIFT_AS_OF", hide_env_values = true, value_parser = parse_instant)]
     pub as_of: Option<Instant>,
@@ -294,7 +297,7 @@ pub struct Query {
     /// Write the rows into this file
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
-    /// List tables and views with their columns, or those of the one named instead of SQL, and stop
+    /// List tables and views with their columns, or those of the ones named instead of SQL, and stop
     #[arg(long)]
     pub tables: bool,
 }

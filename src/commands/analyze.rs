@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use serde_json::Value;
 
+use super::corpus::known_rule;
 use super::intake::{Account, Gathering};
 use super::kept::{Peeked, Places, places};
 use super::progress::Progress;
@@ -42,6 +43,7 @@ pub(super) fn run(args: Analyze, global: &Global) -> anyhow::Result<Outcome> {
     };
     let config = configure(global, given)?;
     let engine = engine(&config)?;
+    let needed = needed(&args.needed, &config, engine.corpus())?;
     let accepted =
         Accepted { baseline: baseline(args.baseline.as_deref())?, suppressions: config.suppressions.clone() };
     // Log lines and a moving line would overwrite each other.
@@ -52,7 +54,7 @@ pub(super) fn run(args: Analyze, global: &Global) -> anyhow::Result<Outcome> {
     }
     let window = Window::of(args.when.since, args.when.until, config.as_of, &facts)?;
     progress.doing(format!("judging {} facts", facts.len()));
-    let report = judge(&facts, account, &engine, &config, &accepted, window)?;
+    let report = Report { needed, ..judge(&facts, account, &engine, &config, &accepted, window)? };
     drop(progress);
 
     publish(&report, &config, engine.corpus(), detail(global))?;
@@ -119,21 +121,24 @@ fn judge(
     coverage.retain(|rule| wanted(&rule.rule));
     coverage.sort_by(|a, b| a.rule.cmp(&b.rule));
 
+    let as_of = config.as_of.map_or_else(|| AsOf::last_fact(&batches), AsOf::Fixed);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    tracing::info!(facts = facts.len(), rules = coverage.len(), "judging");
+    let evaluation = runtime.block_on(engine.evaluate(batches))?;
+    Report::sees(&mut coverage, evaluation.findings.iter().map(|finding| finding.rule.as_str()));
+
     let intake = account.close(facts.len());
     let (advice, in_use) = (rules::Advice::embedded(), intake.emitters());
     let needs = engine.corpus().rules.iter().filter(|rule| wanted(&rule.id)).flat_map(|rule| &rule.header.needs);
     let missing = needs.filter(|need| coverage.iter().any(|rule| rule.missing.contains(&need.text)));
     let advice = missing.filter_map(|need| Some((need.text.clone(), advice.sentence(need, &in_use)?))).collect();
 
-    let as_of = config.as_of.map_or_else(|| AsOf::last_fact(&batches), AsOf::Fixed);
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    tracing::info!(facts = facts.len(), rules = coverage.len(), "judging");
-    let evaluation = runtime.block_on(engine.evaluate(batches))?;
     let mut findings = rules::select(evaluation.findings, &as_of);
     // Judged with all evidence, shown if they were seen in the window.
     let all = findings.len();
     findings.retain(|finding| window.touches(finding.first_seen, finding.last_seen));
     let outside = all - findings.len();
+    let window_is_empty = findings.is_empty() && window.is_empty(facts);
     // A suppression ends on a day of the calendar of who reads the verdict, not of the capture.
     let now = Instant(chrono::Utc::now().timestamp_nanos_opt().unwrap_or_default());
     for over in accepted.expired(now) {
@@ -152,8 +157,25 @@ fn judge(
         since: window.since,
         until: window.until,
         outside,
+        window_is_empty,
         ..Report::new(findings, &evaluation.generations)
     })
+}
+
+/// Rules that must see, by their ids or `all`; of those that were asked for.
+fn needed(named: &[String], config: &Config, corpus: &Corpus) -> anyhow::Result<BTreeSet<String>> {
+    let asked = |id: &String| config.rules.is_empty() || config.rules.contains(id);
+    let mut needed = BTreeSet::new();
+    for id in named {
+        if id == "all" {
+            needed.extend(corpus.rules.iter().map(|rule| rule.id.clone()).filter(asked));
+            continue;
+        }
+        known_rule(id, corpus).context("--need")?;
+        anyhow::ensure!(asked(id), "--need {id}: it is not among the rules of --rule");
+        needed.insert(id.clone());
+    }
+    Ok(needed)
 }
 
 /// Ids of the findings of a result of before.
@@ -167,9 +189,11 @@ fn baseline(path: Option<&Path>) -> anyhow::Result<BTreeSet<String>> {
             None => vec![value],
         });
         let ids = findings.map(|finding| finding.get("id").and_then(Value::as_str).map(str::to_owned));
-        ids.collect::<Option<_>>().context("not a result of `a2a-drift analyze --format json` or `ndjson`")
+        ids.collect::<Option<_>>().context("it has findings without an id")
     };
-    read().with_context(|| path.display().to_string())
+    read().with_context(|| {
+        format!("--baseline {}: expected a result of `a2a-drift analyze --format json` or `ndjson`", path.display())
+    })
 }
 
 /// Prints the report. Where nothing was judged there is none: the diagnosis says why.

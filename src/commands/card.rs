@@ -70,12 +70,18 @@ fn diff(before: &Path, after: Option<&Path>, config: &Config) -> anyhow::Result<
         }
     } else {
         let cards = read(before, config)?;
+        let mut compared = false;
         for pair in cards.windows(2) {
             let [(agent, old), (next, new)] = pair else { continue };
             if agent == next && old.extended == new.extended {
+                compared = true;
                 writeln!(text, "{} at {}", clean(agent), new.first_seen.to_rfc3339())?;
                 changed |= tell(&mut text, &old.card, &new.card)?;
             }
+        }
+        if !compared {
+            let looks = if cards.len() == 1 { "only one look at one card" } else { "only one look at each card" };
+            bail!("{}: {looks}: nothing to compare", before.display());
         }
     }
     if !changed {

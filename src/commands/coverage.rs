@@ -3,7 +3,7 @@
 //! In: paths and settings. Out: what each source was taken for and yields, what each rule sees, what to turn on. Judges no
 //! agent: it says what a verdict could rest on.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::analyze::gather;
 use super::progress::Progress;
@@ -15,7 +15,7 @@ use crate::config::Overrides;
 use crate::findings::coverage::{Coverage, State, Told};
 use crate::findings::{Intake, Report};
 use crate::publish::{coverage as render, diagnosis};
-use crate::rules::{self, Advice};
+use crate::rules::{self, Advice, Engine};
 use crate::tables::Facts;
 
 /// Runs `coverage`.
@@ -29,12 +29,16 @@ pub(super) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let progress = Progress::start(!global.quiet && global.verbose == 0);
     let (mut facts, account) = gather(&args.paths, &config, &progress)?;
     let window = Window::of(args.when.since, args.when.until, config.as_of, &facts)?;
+    let window_is_empty = window.is_empty(&facts);
     cut(&mut facts, window);
 
     let (intake, advice) = (account.close(facts.len()), Advice::embedded());
     let in_use = intake.emitters();
     let wanted = |rule: &str| config.rules.is_empty() || config.rules.iter().any(|id| id == rule);
-    let (rules, agents, gains) = rules::sight(engine.corpus(), wanted, &facts.batches()?, &in_use, &advice);
+    let (rules, agents, gains) = {
+        let fired = fired(&engine, wanted, &facts)?;
+        rules::sight(engine.corpus(), wanted, &fired, &facts.batches()?, &in_use, &advice)
+    };
     drop(progress);
 
     let called = advice.emitters().iter().filter(|emitter| in_use.contains(&emitter.id));
@@ -53,11 +57,30 @@ pub(super) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
         CoverageFormat::Table => print(&render::page(&coverage, page_width(), global.quiet || !understood))?,
     }
     if !understood {
-        let report = Report { intake: coverage.intake, ..Report::default() };
+        let report = Report {
+            intake: coverage.intake,
+            window_is_empty,
+            since: window.since,
+            until: window.until,
+            ..Report::default()
+        };
         diagnosis::render(&report).iter().for_each(|diagnosis| say(diagnosis));
         return Ok(Outcome::Unjudged);
     }
     Ok(if coverage.of(State::Blind).next().is_some() { Outcome::Found } else { Outcome::Clean })
+}
+
+/// Rules without a field that they need which yield a row all the same.
+fn fired(engine: &Engine, wanted: impl Fn(&str) -> bool, facts: &Facts) -> anyhow::Result<BTreeSet<String>> {
+    let batches = facts.batches()?;
+    let lacking = rules::coverage(engine.corpus(), &batches).into_iter().filter(|rule| !rule.missing.is_empty());
+    let lacking: Vec<String> = lacking.map(|rule| rule.rule).filter(|rule| wanted(rule)).collect();
+    if lacking.is_empty() || facts.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let evaluation = runtime.block_on(engine.clone().only(&lacking)?.evaluate(batches))?;
+    Ok(evaluation.findings.into_iter().map(|finding| finding.rule).collect())
 }
 
 /// Leaves the facts that were observed in a window. What a card body says has no time of its own: it was there when the card

@@ -70,10 +70,23 @@ pub fn run(cli: Cli) -> ExitCode {
     match result {
         Ok(outcome) => outcome.into(),
         Err(error) => {
-            say(&format!("error: {error:#}\n"));
+            say(&format!("error: {}\n", told(&error)));
             Outcome::Unjudged.into()
         }
     }
+}
+
+/// An error with its causes. Some errors say their cause themselves: it is not said again.
+fn told(error: &anyhow::Error) -> String {
+    let mut text = String::new();
+    for cause in error.chain().map(ToString::to_string).filter(|cause| !cause.is_empty()) {
+        if text.is_empty() {
+            text = cause;
+        } else if !text.ends_with(&cause) {
+            text = format!("{text}: {cause}");
+        }
+    }
+    text
 }
 
 /// How much to log, and in which form.
@@ -124,4 +137,22 @@ fn print(text: &str) -> anyhow::Result<()> {
 /// Says something beside the result; names of files in it are anybody's. There is nobody left to tell when that fails.
 fn say(text: &str) {
     _ = anstream::stderr().lock().write_all(format!("a2a-drift: {}", clean_lines(text)).as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("day.log: {source}")]
+    struct Told {
+        source: io::Error,
+    }
+
+    #[test]
+    fn a_cause_that_was_said_is_not_said_again() {
+        let error = anyhow::Error::new(Told { source: io::Error::other("gone") }).context("--baseline");
+        assert_eq!(told(&error), "--baseline: day.log: gone");
+        assert_eq!(told(&anyhow::anyhow!("gone").context("day.log")), "day.log: gone");
+    }
 }

@@ -14,7 +14,7 @@ use super::progress::Progress;
 use super::setup::engine;
 use super::{Outcome, configure, print, terminal_width};
 use crate::cli::{Global, Query, RowsFormat};
-use crate::config::Overrides;
+use crate::config::{Config, Overrides};
 use crate::publish::rows::{self, Form};
 use crate::rules::Engine;
 use crate::tables::Facts;
@@ -24,10 +24,14 @@ pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
     let config = configure(global, Overrides::default())?;
     let engine = engine(&config)?;
     if args.tables {
-        print(&tables(&engine, args.sql.as_deref())?)?;
+        let paths = args.paths.iter().map(|path| path.to_string_lossy().into_owned());
+        print(&tables(&engine, &args.sql.clone().into_iter().chain(paths).collect::<Vec<_>>())?)?;
         return Ok(Outcome::Clean);
     }
     let sql = args.sql.unwrap_or_default();
+    if Path::new(&sql).exists() {
+        bail!("the first argument is SQL, and {sql} is a path: a2a-drift query \"SELECT ...\" {sql}");
+    }
     let form = match args.format {
         RowsFormat::Table => terminal_width().filter(|_| args.output.is_none()).map_or(Form::Table, Form::Fit),
         RowsFormat::Json => Form::Json,
@@ -37,7 +41,7 @@ pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
     if form == Form::Parquet && args.output.is_none() && std::io::stdout().is_terminal() {
         bail!("Parquet is nothing for a terminal: name a file with --output, or pipe it");
     }
-    let paths = if args.paths.is_empty() { vec![config.serve.data.clone()] } else { args.paths };
+    let paths = if args.paths.is_empty() { vec![data(&config)?] } else { args.paths };
     if let Some(output) = &args.output {
         is_no_input(output, &paths)?;
     }
@@ -68,6 +72,15 @@ pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
     Ok(Outcome::Clean)
 }
 
+/// The folder of the service: what is asked where no path is given.
+fn data(config: &Config) -> anyhow::Result<PathBuf> {
+    let data = &config.serve.data;
+    if !data.exists() {
+        bail!("no PATH given, and the service's folder {} is not there", data.display());
+    }
+    Ok(data.clone())
+}
+
 /// An answer must not take the place of what it was read from.
 fn is_no_input(output: &Path, inputs: &[PathBuf]) -> anyhow::Result<()> {
     let Ok(output) = output.canonicalize() else { return Ok(()) };
@@ -92,15 +105,15 @@ fn word(data_type: &DataType) -> String {
     }
 }
 
-/// What can be asked: tables and views, with their columns; or one of them.
-fn tables(engine: &Engine, only: Option<&str>) -> anyhow::Result<String> {
+/// What can be asked: tables and views, with their columns; or some of them.
+fn tables(engine: &Engine, only: &[String]) -> anyhow::Result<String> {
     let readable = engine.readable()?;
-    if let Some(only) = only.filter(|only| !readable.iter().any(|(name, _)| name == only)) {
+    if let Some(only) = only.iter().find(|only| !readable.iter().any(|(name, _)| name == *only)) {
         let names: Vec<&str> = readable.iter().map(|(name, _)| name.as_str()).collect();
         bail!("there is no table or view `{only}`; there are {}", names.join(", "));
     }
     let mut text = String::new();
-    for (name, schema) in readable.iter().filter(|(name, _)| only.is_none_or(|only| only == name)) {
+    for (name, schema) in readable.iter().filter(|(name, _)| only.is_empty() || only.contains(name)) {
         writeln!(text, "{name}")?;
         for field in schema.fields() {
             writeln!(text, "  {:<28} {}", field.name(), word(field.data_type()))?;

@@ -102,6 +102,9 @@ pub(super) fn engine(config: &Config) -> anyhow::Result<Engine> {
     for id in &config.rules {
         known_rule(id, &corpus)?;
     }
+    for id in config.suppressions.iter().filter_map(|suppression| suppression.rule.as_deref()) {
+        known_rule(id, &corpus).context("[[suppress]]")?;
+    }
     let mut overrides = rules::Overrides::new();
     for (query, values) in &config.params {
         let params = values.iter().map(|(name, value)| Ok((name.clone(), value.clone().try_into()?)));

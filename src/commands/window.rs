@@ -8,6 +8,9 @@ use crate::cli::Moment;
 use crate::instant::Instant;
 use crate::tables::Facts;
 
+/// Tables of what card bodies say.
+const TIMELESS: [&str; 2] = ["card_skills", "card_endpoints"];
+
 /// A window of time; open where nothing was said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Window {
@@ -43,6 +46,12 @@ impl Window {
             bail!("--since {} is after --until {}", since.to_rfc3339(), until.to_rfc3339());
         }
         Ok(window)
+    }
+
+    /// Whether there are facts, and none was observed in it. What a card body says has no time of its own.
+    pub(super) fn is_empty(&self, facts: &Facts) -> bool {
+        let mut timed = facts.by_table().filter(|(table, _)| !TIMELESS.contains(table)).peekable();
+        *self != Self::default() && timed.peek().is_some() && !timed.any(|(_, common)| self.holds(common.observed_at))
     }
 
     /// Whether an instant lies in it.

@@ -33,6 +33,10 @@ pub struct Report {
     pub until: Option<Instant>,
     /// Findings that were not seen in the window, and are left out.
     pub outside: usize,
+    /// Whether there is a window, and nothing was observed in it.
+    pub window_is_empty: bool,
+    /// Rules that must see for the run to have a verdict.
+    pub needed: BTreeSet<String>,
 }
 
 /// A rule or view that failed, in whole or in some rows.
@@ -70,6 +74,13 @@ pub struct SourceIntake {
     pub logs: u64,
     /// Pieces that were not understood.
     pub rejects: u64,
+}
+
+impl SourceIntake {
+    /// Whether there was nothing in it to be understood or not.
+    pub fn is_empty(&self) -> bool {
+        self.formats.is_empty() && self.records == 0 && self.rejects == 0
+    }
 }
 
 /// How often something was not understood for one reason, and where first.
@@ -143,11 +154,27 @@ impl Report {
         self.coverage.iter().filter(|rule| !rule.missing.is_empty())
     }
 
+    /// Rules that could have fired.
+    pub fn judging(&self) -> impl Iterator<Item = &RuleCoverage> {
+        self.coverage.iter().filter(|rule| rule.missing.is_empty())
+    }
+
+    /// Rules that must see, and do not.
+    pub fn needed_blind(&self) -> impl Iterator<Item = &RuleCoverage> {
+        self.blind().filter(|rule| self.needed.contains(&rule.rule))
+    }
+
+    /// Takes the rules that yielded a row for seeing: they did see, whatever their needs say.
+    pub fn sees<'a>(coverage: &mut [RuleCoverage], fired: impl IntoIterator<Item = &'a str>) {
+        let fired: BTreeSet<&str> = fired.into_iter().collect();
+        coverage.iter_mut().filter(|rule| fired.contains(rule.rule.as_str())).for_each(|rule| rule.missing.clear());
+    }
+
     /// What the run comes to.
     pub fn verdict(&self) -> Verdict {
         match (self.unjudged(), self.worst()) {
-            (Some(Unjudged::NoFacts | Unjudged::AllBlind), _) => Verdict::Unjudged,
-            (Some(Unjudged::RulesFailed), _) => Verdict::Incomplete,
+            (Some(Unjudged::NoFacts | Unjudged::EmptyWindow | Unjudged::AllBlind), _) => Verdict::Unjudged,
+            (Some(Unjudged::RulesFailed | Unjudged::NeededBlind), _) => Verdict::Incomplete,
             (None, Some(Severity::Critical | Severity::Warning)) => Verdict::Drift,
             (None, Some(Severity::Info) | None) => Verdict::Clean,
         }
@@ -155,12 +182,16 @@ impl Report {
 
     /// Why there is no verdict, if there is none.
     pub fn unjudged(&self) -> Option<Unjudged> {
-        if self.intake.facts == 0 {
+        if self.window_is_empty {
+            Some(Unjudged::EmptyWindow)
+        } else if self.intake.facts == 0 {
             Some(Unjudged::NoFacts)
         } else if self.coverage.iter().all(|rule| !rule.missing.is_empty()) {
             Some(Unjudged::AllBlind)
         } else if !self.failures.is_empty() {
             Some(Unjudged::RulesFailed)
+        } else if self.needed_blind().next().is_some() {
+            Some(Unjudged::NeededBlind)
         } else {
             None
         }
@@ -174,7 +205,7 @@ pub enum Verdict {
     Clean,
     /// Something was.
     Drift,
-    /// Rules failed: what was found stands, and there may be more.
+    /// Rules failed, or rules that must see do not: what was found stands, and there may be more.
     Incomplete,
     /// Nothing could be judged.
     Unjudged,
@@ -185,10 +216,14 @@ pub enum Verdict {
 pub enum Unjudged {
     /// Nothing of A2A was understood.
     NoFacts,
+    /// Nothing was observed in the window that was asked for.
+    EmptyWindow,
     /// Every rule that was asked for lacks an input, or there is none.
     AllBlind,
     /// Rules failed to run.
     RulesFailed,
+    /// Rules that must see are blind.
+    NeededBlind,
 }
 
 #[cfg(test)]
@@ -216,5 +251,33 @@ mod tests {
         assert_eq!(report(9, &[], 0).unjudged(), Some(Unjudged::AllBlind));
         assert_eq!(report(9, &[&[], &["x"]], 1).unjudged(), Some(Unjudged::RulesFailed));
         assert_eq!(report(9, &[&[], &["x"]], 0).unjudged(), None);
+    }
+
+    #[test]
+    fn a_run_in_which_a_needed_rule_is_blind_is_incomplete() {
+        let of = |needed: &str| Report {
+            coverage: [("sees", vec![]), ("blind", vec!["x".to_owned()])]
+                .map(|(rule, missing)| RuleCoverage { rule: rule.to_owned(), missing })
+                .to_vec(),
+            needed: [needed.to_owned()].into(),
+            ..report(9, &[], 0)
+        };
+        assert_eq!((of("sees").unjudged(), of("sees").verdict()), (None, Verdict::Clean));
+        assert_eq!((of("blind").unjudged(), of("blind").verdict()), (Some(Unjudged::NeededBlind), Verdict::Incomplete));
+    }
+
+    #[test]
+    fn a_rule_that_yielded_a_row_was_not_blind() {
+        let mut coverage = coverage(&[&["x"]]);
+        Report::sees(&mut coverage, ["other"]);
+        assert_eq!(coverage[0].missing, ["x"]);
+        Report::sees(&mut coverage, ["r"]);
+        assert!(coverage[0].missing.is_empty());
+    }
+
+    #[test]
+    fn a_window_in_which_nothing_was_observed_gives_no_verdict() {
+        let report = Report { window_is_empty: true, ..report(9, &[&[]], 0) };
+        assert_eq!((report.unjudged(), report.verdict()), (Some(Unjudged::EmptyWindow), Verdict::Unjudged));
     }
 }

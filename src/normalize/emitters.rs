@@ -142,6 +142,9 @@ mod tests {
         assert_eq!(met(&log("", &["kong.a2a.operation"], Value::Null)), ["kong"]);
         assert_eq!(met(&log("", &[], json!({"ai": {"a2a": {"rpc": []}}}))), ["kong"]);
         assert_eq!(met(&log("", &[], json!({"a2a.response.outcome": "success"}))), ["agentgateway"]);
+        // Both say `a2a_agent_name`.
+        assert_eq!(met(&log("", &[], json!({"a2a_agent_name": "x", "a2a_operation": "message/send"}))), ["aisix"]);
+        assert_eq!(met(&log("", &[], json!({"a2a_agent_name": "x", "fingerprint_metadata": null}))), ["crewai"]);
         assert_eq!(met(&log("my.app", &["http.method"], json!({"message": "x"}))), Vec::<String>::new());
     }
 

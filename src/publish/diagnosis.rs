@@ -2,8 +2,8 @@
 //!
 //! In: a report without a verdict. Out: text for standard error. Never claims that anything is healthy.
 
-use super::words::{clean, count, first_few, place};
-use crate::findings::{Intake, RejectCount, Report, SourceIntake, Unjudged};
+use super::words::{clean, count, date_time, first_few, place};
+use crate::findings::{Intake, RejectCount, Report, RuleCoverage, SourceIntake, Unjudged};
 
 /// Sources listed one by one.
 const LISTED: usize = 20;
@@ -12,8 +12,10 @@ const LISTED: usize = 20;
 pub fn render(report: &Report) -> Option<String> {
     let lines = match report.unjudged()? {
         Unjudged::NoFacts => no_facts(&report.intake),
+        Unjudged::EmptyWindow => empty_window(report),
         Unjudged::AllBlind => all_blind(report),
         Unjudged::RulesFailed => rules_failed(report),
+        Unjudged::NeededBlind => needed_blind(report),
     };
     Some(lines.join("\n") + "\n")
 }
@@ -42,6 +44,7 @@ fn sources(intake: &Intake) -> Vec<String> {
 
 fn source(source: &SourceIntake) -> String {
     let formats = match source.formats.as_slice() {
+        [] if source.is_empty() => return format!("  {}: empty", clean(&source.name)),
         [] => "format not recognised".to_owned(),
         formats => format!("read as {}", first_few(formats.iter().copied(), LISTED)),
     };
@@ -70,6 +73,8 @@ fn rejects(intake: &Intake) -> Vec<String> {
 fn advice(intake: &Intake) -> &'static str {
     if intake.sources.is_empty() {
         "what to do: the paths name no file; check them, and quote globs that the shell must not expand"
+    } else if intake.sources.iter().all(SourceIntake::is_empty) {
+        "what to do: there is nothing in it; look at what should have written it"
     } else if intake.sources.iter().all(|source| source.formats.is_empty()) {
         "what to do: give HTTP exchanges as NDJSON or HAR, OTLP traces or logs (JSON or protobuf), JSON logs, or agent cards; \
          gzip and zstd are unpacked"
@@ -82,23 +87,47 @@ fn advice(intake: &Intake) -> &'static str {
     }
 }
 
+fn empty_window(report: &Report) -> Vec<String> {
+    let since = report.since.map(|since| format!(" since {}", date_time(since)));
+    let until = report.until.map(|until| format!(" until {}", date_time(until)));
+    let bounds: String = since.into_iter().chain(until).collect();
+    vec![
+        format!("could not judge: no records in this window{bounds}"),
+        "what to do: look at --since and --until; without them everything is shown".to_owned(),
+    ]
+}
+
+fn needed_blind(report: &Report) -> Vec<String> {
+    let mut lines = vec!["could not judge: a rule that --need names is blind on this input".to_owned()];
+    lines.extend(lacks(report.needed_blind()));
+    lines.push(SEE_MORE.to_owned());
+    lines
+}
+
 fn all_blind(report: &Report) -> Vec<String> {
     if report.coverage.is_empty() {
         return vec!["could not judge: there are no rules".to_owned()];
     }
     let mut lines = vec!["could not judge: every rule that was asked for lacks a field in this input".to_owned()];
-    let missing = report.blind().take(LISTED).map(|rule| {
+    lines.extend(lacks(report.blind()));
+    lines.push(SEE_MORE.to_owned());
+    lines
+}
+
+const SEE_MORE: &str = "what to do: add a source that has these fields, or turn them on where you have it: `a2a-drift coverage` \
+                        with the same paths says how";
+
+/// What blind rules need, rule by rule.
+fn lacks<'a>(blind: impl Iterator<Item = &'a RuleCoverage>) -> Vec<String> {
+    let needs = |rule: &RuleCoverage| {
         format!("  {} needs {}", clean(&rule.rule), first_few(rule.missing.iter().map(String::as_str), LISTED))
-    });
-    lines.extend(missing);
-    if let Some(more) = report.coverage.len().checked_sub(LISTED).filter(|more| *more > 0) {
+    };
+    let mut lines: Vec<String> = blind.map(needs).collect();
+    let more = lines.len().saturating_sub(LISTED);
+    if more > 0 {
+        lines.truncate(LISTED);
         lines.push(format!("  and {}", count(more, "more rule")));
     }
-    lines.push(
-        "what to do: add a source that has these fields, or turn them on where you have it: `a2a-drift coverage` with the \
-         same paths says how"
-            .to_owned(),
-    );
     lines
 }
 
@@ -113,7 +142,6 @@ fn rules_failed(report: &Report) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::findings::RuleCoverage;
 
     fn intake(formats: Vec<&'static str>, records: u64) -> Intake {
         Intake {
@@ -157,6 +185,21 @@ mod tests {
         assert!(advice(Intake::default()).contains("the paths name no file"));
         assert!(advice(intake(vec!["har"], 0)).contains("no record was whole"));
         assert!(advice(intake(vec!["otlp-json"], 4)).contains("none is an A2A call"));
+    }
+
+    #[test]
+    fn a_source_with_nothing_in_it_is_empty_and_of_no_unknown_format() {
+        let source = SourceIntake { name: "day.log".into(), ..SourceIntake::default() };
+        let intake = Intake { sources: vec![source], ..Intake::default() };
+        let text = render(&Report { intake, ..Report::default() }).unwrap();
+        assert!(text.contains("\n  day.log: empty\nwhat to do: there is nothing in it"), "{text}");
+    }
+
+    #[test]
+    fn a_window_without_records_is_said_with_its_bounds() {
+        let report = Report { window_is_empty: true, since: Some(crate::instant::Instant(0)), ..Report::default() };
+        let text = render(&report).unwrap();
+        assert!(text.starts_with("could not judge: no records in this window since 1970-01-01 00:00:00Z\n"), "{text}");
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use super::words::{clean, count, counts, date_time, day, place, short_hash, time_on, window};
+use super::words::{by_whom, clean, count, counts, date_time, day, place, short_hash, time_on, window};
 use crate::findings::{Finding, Incident, Report, Severity, Verdict};
 
 /// Findings of one incident that are shown in full.
@@ -45,7 +45,9 @@ fn verdict(page: &mut String, report: &Report) {
     let found: Vec<String> =
         numbers.iter().filter(|(number, _)| *number > 0).map(|(number, word)| format!("{number} {word}")).collect();
     let found = if found.is_empty() { "nothing found".to_owned() } else { found.join(", ") };
-    line(page, &format!("## a2a-drift: {word}\n"));
+    let is_narrow = report.verdict() == Verdict::Clean && report.blind().next().is_some();
+    let whose = if is_narrow { format!(" {}", text(&by_whom(report))) } else { String::new() };
+    line(page, &format!("## a2a-drift: {word}{whose}\n"));
     let (records, blind) = (report.intake.records(), report.blind().count());
     line(
         page,
@@ -183,7 +185,7 @@ mod tests {
     #[test]
     fn nothing_found_is_said() {
         let page = render(&nothing_found());
-        assert!(page.starts_with("## a2a-drift: No drift\n\nnothing found; "), "{page}");
+        assert!(page.starts_with("## a2a-drift: No drift by 4 of 7 rules; 3 are blind\n\nnothing found; "), "{page}");
     }
 
     #[test]

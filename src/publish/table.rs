@@ -9,8 +9,10 @@ use std::collections::BTreeMap;
 use anstyle::{AnsiColor, Color, Style};
 
 use self::finding::{full, in_brief};
-use super::words::{clean, count, counts, date_time, day, first_few, folder_of_all, place, short_hash, window};
-use crate::findings::{AcceptedCount, Finding, Incident, Report, Severity, Verdict};
+use super::words::{
+    by_whom, clean, count, counts, date_time, day, first_few, folder_of_all, place, short_hash, window,
+};
+use crate::findings::{AcceptedCount, Finding, Incident, Report, Severity, Unjudged, Verdict};
 use crate::page::Page;
 
 /// How much to show.
@@ -98,25 +100,39 @@ fn verdict(page: &mut Page, report: &Report, view: View<'_>) {
         ),
         None => "nothing found".to_owned(),
     };
-    page.item(0, style, word, &found);
-
-    page.item(0, DIM, "", &basis(report, view));
+    let found = match report.unjudged() {
+        Some(Unjudged::EmptyWindow) => "no records in this window".to_owned(),
+        _ => found,
+    };
+    let is_narrow = report.verdict() == Verdict::Clean && report.blind().next().is_some();
+    if is_narrow {
+        page.item(0, style, word, &by_whom(report));
+        page.text(0, BY_COVERAGE);
+        page.item(0, DIM, "", &format!("{found}; {}", basis(report, view, "")));
+    } else {
+        page.item(0, style, word, &found);
+        let judging = report.judging().count();
+        let judged = format!("{judging} of {} could judge; ", count(report.coverage.len(), "rule"));
+        page.item(0, DIM, "", &basis(report, view, &judged));
+    }
 }
 
-/// What the verdict rests on.
-fn basis(report: &Report, view: View<'_>) -> String {
+/// Where to read on when a clean verdict is one of few rules.
+const BY_COVERAGE: &str =
+    "`a2a-drift coverage` with the same paths says what the blind rules lack, and what to turn on";
+
+/// What the verdict rests on; how many rules could judge is `judged`.
+fn basis(report: &Report, view: View<'_>, judged: &str) -> String {
     let intake = &report.intake;
     let records = count(intake.records(), "record");
     let sources = count(intake.sources.len(), "source");
     let below = if view.folder.is_empty() { String::new() } else { format!(" below {}", clean(view.folder)) };
-    let judging = report.coverage.len() - report.blind().count();
-    let rules = count(report.coverage.len(), "rule");
     let as_of = report.as_of.map_or_else(|| "each agent's last fact".to_owned(), date_time);
     let AcceptedCount { baseline, suppressed } = report.accepted;
     let accepted = counts(&[(baseline, "baseline finding"), (suppressed, "suppressed finding")]);
     let accepted = if accepted.is_empty() { accepted } else { format!("; not shown: {accepted}") };
     let window = window(report).map(|window| format!("; {window}")).unwrap_or_default();
-    format!("{records} from {sources}{below}; {judging} of {rules} could judge; as of {as_of}{window}{accepted}")
+    format!("{records} from {sources}{below}; {judged}as of {as_of}{window}{accepted}")
 }
 
 fn show_incident(page: &mut Page, report: &Report, incident: &Incident, view: View<'_>) {

@@ -10,6 +10,21 @@ use chrono::{DateTime, NaiveDate, Utc};
 use crate::findings::Report;
 use crate::instant::Instant;
 
+/// Rules of a clean verdict that are named before they are only counted.
+const NAMED: usize = 3;
+
+/// Rules whose silence says something: named while they are few.
+pub(super) fn by_whom(report: &Report) -> String {
+    let judging: Vec<Cow<'_, str>> = report.judging().map(|rule| clean(&rule.rule)).collect();
+    let named = match judging.len() {
+        1..=NAMED => format!(" ({})", judging.join(", ")),
+        _ => String::new(),
+    };
+    let (rules, blind) = (count(report.coverage.len(), "rule"), report.blind().count());
+    let are = if blind == 1 { "is" } else { "are" };
+    format!("by {} of {rules}{named}; {blind} {are} blind", judging.len())
+}
+
 /// `1 task`, `3 tasks`; irregular plurals are not needed.
 pub(super) fn count<N: Display + PartialEq + From<u8>>(number: N, noun: &str) -> String {
     if number == N::from(1) { format!("1 {noun}") } else { format!("{number} {noun}s") }

@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use arrow::array::RecordBatch;
+use arrow::datatypes::SchemaRef;
+use datafusion::error::DataFusionError;
 
 use super::evaluate::{Engine, EngineError};
 use super::params::Params;
@@ -145,15 +147,30 @@ impl Engine {
     ///
     /// # Errors
     /// When the engine cannot be set up.
-    pub fn readable(&self) -> Result<Vec<(String, arrow::datatypes::SchemaRef)>, EngineError> {
-        let facts = Facts::schemas().into_iter().map(|(name, schema)| (name.to_owned(), Arc::clone(&schema)));
-        let plans = self.keep_plans()?;
-        let views = plans.queries().iter().filter_map(|kept| {
-            let is_view = self.corpus.views.iter().any(|view| view.name == kept.name);
-            let schema = kept.schema.as_ref().ok().filter(|_| is_view)?;
-            Some((kept.name.clone(), Arc::clone(schema)))
+    pub fn readable(&self) -> Result<Vec<(String, SchemaRef)>, EngineError> {
+        let schemas = stack::deep(|| {
+            let runtime = tokio::runtime::Builder::new_current_thread().build().map_err(EngineError::Threads)?;
+            runtime.block_on(self.schemas()).map_err(|error| EngineError::Tables(Box::new(error)))
         });
-        Ok(facts.chain(views.collect::<Vec<_>>()).collect())
+        schemas.map_err(EngineError::Threads)?
+    }
+
+    /// Tables, then views in the order of dependency; a view that cannot be planned is left out, as are those over it.
+    async fn schemas(&self) -> Result<Vec<(String, SchemaRef)>, DataFusionError> {
+        let ctx = plan::session(self.limits.partitions, self.limits.memory)?;
+        let mut schemas = Vec::new();
+        for (name, schema) in Facts::schemas() {
+            schemas.push((name.to_owned(), Arc::clone(&schema)));
+            plan::add_table(&ctx, name, schema, Vec::new())?;
+        }
+        for view in &self.corpus.views {
+            let params = self.params.get(&view.name).cloned().unwrap_or_default();
+            if let Ok(logical) = plan::plan(&ctx, &view.query, &params).await {
+                schemas.push((view.name.clone(), Arc::new(logical.schema().as_arrow().clone())));
+                plan::add_inline(&ctx, &view.name, logical)?;
+            }
+        }
+        Ok(schemas)
     }
 }
 

@@ -19,10 +19,12 @@ type Batches = [(&'static str, RecordBatch)];
 /// Tables whose facts show that there is an agent.
 const OF_AGENTS: [&str; 3] = ["exchanges", "task_events", "cards"];
 
-/// What the rules see, the agents that facts are about, and what to turn on.
+/// What the rules see, the agents that facts are about, and what to turn on. Rules that yielded a row (`fired`) saw, whatever
+/// their needs say.
 pub fn sight(
     corpus: &Corpus,
     wanted: impl Fn(&str) -> bool,
+    fired: &BTreeSet<String>,
     batches: &Batches,
     in_use: &[String],
     advice: &Advice,
@@ -35,6 +37,7 @@ pub fn sight(
     }
     let mut sights: Vec<Sight> =
         rules.iter().map(|rule| of_rule(rule, batches, &agents, &fed, in_use, advice)).collect();
+    sights.iter_mut().filter(|sight| fired.contains(&sight.rule)).for_each(woken);
     sights.sort_by(|a, b| a.rule.cmp(&b.rule));
     let gains = gains(&rules, &sights, in_use, advice);
     (sights, agents.into_iter().collect(), gains)
@@ -73,6 +76,14 @@ fn of_rule(
         (false, false) => State::Partly,
     };
     Sight { rule: rule.id.clone(), state, missing, unseen, nameless }
+}
+
+/// A rule that yielded a row without a field that it needs sees in part: by another field.
+fn woken(sight: &mut Sight) {
+    if sight.state == State::Blind {
+        sight.state = State::Partly;
+        sight.missing.iter_mut().for_each(|missing| missing.has_other = true);
+    }
 }
 
 /// One of several fields, without the others.
@@ -232,9 +243,15 @@ mod tests {
     use crate::tables::{Common, ExchangeColumns, ExchangeRow, Facts, TaskEventColumns, TaskEventRow};
 
     fn seen(facts: &Facts, in_use: &[&str]) -> (BTreeMap<String, Sight>, Vec<Gain>) {
+        seen_by(facts, in_use, &[])
+    }
+
+    fn seen_by(facts: &Facts, in_use: &[&str], fired: &[&str]) -> (BTreeMap<String, Sight>, Vec<Gain>) {
         let corpus = Corpus::embedded().unwrap();
         let in_use: Vec<String> = in_use.iter().map(|id| (*id).to_owned()).collect();
-        let (sights, _, gains) = sight(&corpus, |_| true, &facts.batches().unwrap(), &in_use, &Advice::embedded());
+        let fired = fired.iter().map(|rule| (*rule).to_owned()).collect();
+        let (sights, _, gains) =
+            sight(&corpus, |_| true, &fired, &facts.batches().unwrap(), &in_use, &Advice::embedded());
         (sights.into_iter().map(|sight| (sight.rule.clone(), sight)).collect(), gains)
     }
 
@@ -266,6 +283,15 @@ mod tests {
         let blind = &sights["duplicate_submission"];
         assert_eq!((blind.state, blind.missing[0].need.as_str()), (State::Blind, "exchanges.content_hash"));
         assert!(blind.missing[0].advice.contains("request bodies"));
+    }
+
+    #[test]
+    fn a_rule_that_yielded_a_row_is_never_blind() {
+        let (sights, gains) = seen_by(&two_agents(), &[], &["duplicate_submission", "split_brain"]);
+        let woken = &sights["duplicate_submission"];
+        assert_eq!((woken.state, woken.missing[0].has_other), (State::Partly, true));
+        assert_eq!(sights["split_brain"].state, State::Partly);
+        assert!(gains.iter().all(|gain| !gain.wakes.contains(&"duplicate_submission".to_owned())));
     }
 
     #[test]

@@ -41,8 +41,20 @@ fn a_time_before_the_end_is_from_the_last_fact() {
 fn the_exit_code_is_of_what_is_shown() {
     assert_eq!(code(&run(&["analyze", CAPTURE, "--rule", "unknown_skill"])), 1);
     let output = run(&["analyze", CAPTURE, "--rule", "unknown_skill", "--until", "2020-01-01T00:00:00Z"]);
-    assert_eq!(code(&output), 0);
+    assert_eq!(code(&output), 2);
     assert!(stdout(&output).contains("seen until 2020-01-01 00:00:00Z, "), "{}", stdout(&output));
+}
+
+#[test]
+fn a_window_without_records_is_no_health() {
+    for command in ["analyze", "coverage"] {
+        let output = run(&[command, CAPTURE, "--since", "2027-06-01T00:00:00Z"]);
+        assert_eq!(code(&output), 2, "{command}");
+        let said = "could not judge: no records in this window since 2027-06-01 00:00:00Z\n";
+        assert!(stderr(&output).contains(said), "{command}: {}", stderr(&output));
+    }
+    let output = run(&["analyze", CAPTURE, "--since", "2027-06-01T00:00:00Z"]);
+    assert!(stdout(&output).starts_with("NO VERDICT  no records in this window\n"), "{}", stdout(&output));
 }
 
 #[test]

@@ -49,6 +49,7 @@ fn basis(coverage: &Coverage) -> String {
 fn source(coverage: &Coverage, at: usize) -> String {
     let source = &coverage.intake.sources[at];
     let formats = match source.formats.as_slice() {
+        [] if source.is_empty() => return "empty".to_owned(),
         [] => "format not recognised".to_owned(),
         formats => formats.join(", "),
     };

@@ -19,7 +19,7 @@ fn a_bad_rollout_on_160_columns() {
 }
 
 #[test]
-fn nothing_found_is_said_in_one_line_with_what_was_read() {
+fn nothing_found_is_said_with_the_number_of_rules_and_with_what_was_read() {
     insta::assert_snapshot!(plain(&nothing_found(), 80, Detail::Normal));
 }
 
