@@ -15,7 +15,7 @@ use anyhow::{Context, bail};
 use super::corpus::{corpus, known_rule};
 use super::progress::Progress;
 use super::setup::{identities, key_map, limits, vocabulary};
-use super::{Outcome, print};
+use super::{Outcome, print, told};
 use crate::cli::{Global, RulesTest};
 use crate::config::Config;
 use crate::decode::record::{Record, Reject, Sink};
@@ -118,8 +118,7 @@ impl<'a> Stage<'a> {
         let beside = case.path.parent().unwrap_or(self.dir);
         let shelf = Shelf::over([beside, &self.dir.join("captures"), &self.dir.join("../captures")]);
         let ready = Ready::of(case, &shelf).map_err(Ending::Unread)?;
-        let verdict =
-            self.judge(&ready.capture.files(), ready.as_of).map_err(|error| Ending::Failed(format!("{error:#}")))?;
+        let verdict = self.judge(&ready.capture.files(), ready.as_of).map_err(|error| Ending::Failed(told(&error)))?;
         ready.holds(case, &case.text.expect, verdict, Look::All).map_err(Ending::Differs)
     }
 

@@ -12,8 +12,8 @@ use super::intake::Renewal;
 use super::reading::Reading;
 use crate::api::Reload;
 use crate::cli::Global;
-use crate::commands::configure;
 use crate::commands::setup::{engine, identities, vocabulary};
+use crate::commands::{configure, told};
 use crate::config::{Config, Overrides, ServeSettings};
 use crate::normalize::identity::IdentitySettings;
 use crate::rules::{self, Engine};
@@ -51,7 +51,7 @@ impl Reloading {
     /// # Errors
     /// In words, when the files are not good.
     pub(super) fn read(&self) -> Result<Fresh, String> {
-        self.try_read().map_err(|error| format!("{error:#}"))
+        self.try_read().map_err(|error| told(&error))
     }
 
     fn try_read(&self) -> anyhow::Result<Fresh> {
