@@ -178,7 +178,7 @@ fn mistakes_in_rules_name_what_would_be_right() {
             "32:7: ",
             "Did you mean 'd.http_status'? Valid fields are d.call_id, ",
         ),
-        ("FROM deliveries", "FROM deliverys", "31:6: ", "(did you mean `deliveries`?); there are `agent_dialects`, "),
+        ("FROM deliveries", "FROM deliveriez", "31:6: ", "(did you mean `deliveries`?); there are `agent_dialects`, "),
         (">= 400", ">= $least", "32:24: ", "no param `$least`; the header has no `params`"),
         ("s.http_status\"]", "s.http_state\"]", "7:4: ", "`push_deliveries` has no column `http_state`; it has "),
         (

@@ -41,8 +41,8 @@ class Call:
         self.got = (response.get("body") or {}).get("text") or ""
         self.request = parsed(self.sent)
         self.streams = self.response_headers.get("content-type", "").startswith("text/event-stream")
-        datas = [line[5:] for line in self.got.splitlines() if line.startswith("data:")] if self.streams else [self.got]
-        self.answers = [answer for answer in map(parsed, datas) if answer]
+        pieces = [line[5:] for line in self.got.splitlines() if line.startswith("data:")] if self.streams else [self.got]
+        self.answers = [answer for answer in map(parsed, pieces) if answer]
 
     @property
     def end(self):
