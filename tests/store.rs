@@ -12,6 +12,7 @@ mod faulty;
 mod script;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,7 +21,7 @@ use a2a_drift::instant::Instant;
 use a2a_drift::store::{Damage, Entry, Piece, Retention, Store, StoreSettings, read_facts};
 
 use faulty::{Fault, FaultyDisk, next};
-use script::{FOLDER, Model, fact, ids, open};
+use script::{FOLDER, Model, all, fact, ids, open};
 
 const STEPS: u64 = 17;
 
@@ -50,13 +51,13 @@ fn run(seed: u64, at: u64, fault: Fault, power: bool) -> u64 {
     }
     let (store, recovered) = open(&disk).unwrap();
     model.check(&store, &recovered);
-    let told = ids(&recovered.facts);
+    let told = ids(&all(&store));
     drop(store);
 
     disk.lose_power();
     let (store, recovered) = open(&disk).unwrap();
     model.check(&store, &recovered);
-    assert!(told.is_subset(&ids(&recovered.facts)), "what was told after a restart is gone");
+    assert!(told.is_subset(&ids(&all(&store))), "what was told after a restart is gone");
     model.send_again_and_count(&disk, store);
     model.refused
 }
@@ -119,14 +120,14 @@ fn opens_with(files: &Files, expected: impl Fn(u64) -> bool, commits: u64, what:
     let (store, recovered) = open(&disk).unwrap_or_else(|error| panic!("{what}: {error:?}"));
     let expected: BTreeSet<String> =
         (0..commits).filter(|number| expected(*number)).flat_map(|number| ids(&fact(number))).collect();
-    assert_eq!(ids(&recovered.facts), expected, "{what}");
-    assert_eq!(ids(&store.load(Instant(0)..Instant(i64::MAX)).unwrap()), expected, "{what}");
+    assert_eq!(ids(&all(&store)), expected, "{what}");
+    assert_eq!(recovered.facts, expected.len() as u64, "{what}");
     let bytes = |files: &Files| files.values().map(Vec::len).sum::<usize>();
     let kept = bytes(&disk.files());
     assert!(kept + 24 >= bytes(files), "{what}: all but a header is kept, aside if need be");
     drop(store);
     let (_, again) = open(&disk).unwrap();
-    assert_eq!((again.damage.len(), ids(&again.facts)), (0, expected), "{what}: it is cut off");
+    assert_eq!((again.damage.len(), again.facts), (0, expected.len() as u64), "{what}: it is cut off");
     recovered.damage
 }
 
@@ -193,8 +194,8 @@ fn a_log_that_is_mended_is_the_same_after_a_crash_at_any_operation() {
             } else {
                 disk.restart();
             }
-            let (_, recovered) = open(&disk).unwrap();
-            assert_eq!(ids(&recovered.facts), expected, "at {at}, {power}");
+            let (store, _) = open(&disk).unwrap();
+            assert_eq!(ids(&all(&store)), expected, "at {at}, {power}");
         }
     }
 }
@@ -218,8 +219,8 @@ fn written(disk: &FaultyDisk) -> Store {
 fn has(disk: &FaultyDisk, numbers: impl Iterator<Item = u64>, what: &str) {
     let (store, recovered) = open(disk).unwrap();
     let expected: BTreeSet<String> = numbers.flat_map(|number| ids(&fact(number))).collect();
-    assert_eq!(ids(&recovered.facts), expected, "{what}");
-    assert_eq!(ids(&store.load(Instant(0)..Instant(i64::MAX)).unwrap()), expected, "{what}");
+    assert_eq!(ids(&all(&store)), expected, "{what}");
+    assert_eq!(recovered.facts, expected.len() as u64, "{what}");
     assert_eq!(recovered.pieces, [Piece { id: b"open".to_vec(), bytes: b"content".to_vec() }], "{what}");
     assert_eq!(recovered.damage, [], "{what}");
 }
@@ -280,7 +281,7 @@ fn of_two_processes_that_came_to_have_one_folder_the_one_whose_folder_was_remove
     commit(&mut first, 0).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
     let (mut second, recovered) = Store::open(&folder, script::settings()).unwrap();
-    assert!(recovered.facts.is_empty());
+    assert_eq!(recovered.facts, 0);
     commit(&mut second, 1).unwrap();
     assert!(commit(&mut first, 2).unwrap_err().is_retryable());
     let error = commit(&mut first, 2).unwrap_err();
@@ -291,8 +292,8 @@ fn of_two_processes_that_came_to_have_one_folder_the_one_whose_folder_was_remove
     let error = commit(&mut first, 2).unwrap_err();
     assert!(error.to_string().contains("another process wrote this"), "{error}");
     drop(first);
-    let (_, recovered) = Store::open(&folder, script::settings()).unwrap();
-    assert_eq!(ids(&recovered.facts), ids(&fact(1)));
+    let (store, _) = Store::open(&folder, script::settings()).unwrap();
+    assert_eq!(ids(&all(&store)), ids(&fact(1)));
 }
 
 #[test]
@@ -315,8 +316,8 @@ fn a_folder_that_was_removed_or_moved_away_is_there_again_with_the_facts_of_the_
         store.commit(Instant(0)).unwrap();
         assert!(Store::open(&folder, script::settings()).is_err(), "it has the lock");
         drop(store);
-        let (_, recovered) = Store::open(&folder, script::settings()).unwrap();
-        assert_eq!(ids(&recovered.facts), (0..9).flat_map(|number| ids(&fact(number))).collect());
+        let (store, _) = Store::open(&folder, script::settings()).unwrap();
+        assert_eq!(ids(&all(&store)), (0..9).flat_map(|number| ids(&fact(number))).collect());
     }
 }
 
@@ -337,12 +338,12 @@ fn of_very_many_segments_only_so_many_files_stay_open_and_those_are_brought_back
     assert!(open_files() < before + 250, "{}", open_files());
     drop(store);
     let (mut store, recovered) = open();
-    assert_eq!((recovered.segments, recovered.facts.len()), (400, 400));
+    assert_eq!((recovered.segments, recovered.facts), (400, 400));
     assert!(open_files() < before + 250, "{}", open_files());
     std::fs::remove_dir_all(&folder).unwrap();
     assert!(store.keep().unwrap());
     assert!(store.close(Instant(i64::MAX), Instant(0)).unwrap().segments >= 128);
-    assert!(store.load(Instant(0)..Instant(i64::MAX)).unwrap().len() >= 128);
+    assert!(all(&store).len() >= 128);
 }
 
 #[test]
@@ -379,13 +380,13 @@ fn what_does_not_belong_into_the_folder_is_passed_over() {
     let (mut store, recovered) = open();
     assert_eq!(recovered.damage, []);
     assert_eq!(store.sizes().lake_files, files);
-    assert_eq!(store.load(Instant(0)..Instant(i64::MAX)).unwrap().len(), 8);
+    assert_eq!(all(&store).len(), 8);
     store.append(&Entry::Facts(&fact(8)), Instant(0)).unwrap();
     store.commit(Instant(0)).unwrap();
     store.close(Instant(i64::MAX), Instant(0)).unwrap();
     drop(store);
     let (store, _) = open();
-    assert_eq!(store.load(Instant(0)..Instant(i64::MAX)).unwrap().len(), 9);
+    assert_eq!(all(&store).len(), 9);
     assert!(strays.iter().chain(&of_parquet).chain(&of_log).chain(&folders).all(|stray| stray.exists()));
 }
 
@@ -460,7 +461,7 @@ fn the_oldest_hour_goes_when_it_is_too_old_or_when_there_is_too_much() {
     let dropped = store.retain(Instant(eight + 1)).unwrap();
     assert_eq!((dropped.hours, dropped.files + store.sizes().lake_files), (1, files));
     assert!(store.load(Instant(0)..Instant(script::START + hour)).unwrap().is_empty());
-    assert!(!store.load(Instant(0)..Instant(i64::MAX)).unwrap().is_empty());
+    assert!(!all(&store).is_empty());
 
     let retention = Retention { max_age: None, max_bytes: Some(1) };
     let (disk, mut store) = with_lake(StoreSettings { retention, ..script::settings() });
@@ -488,7 +489,7 @@ fn a_log_that_is_too_large_goes_into_the_lake_though_it_is_young_and_its_open_pi
     drop(store);
     let (store, recovered) = open(&disk).unwrap();
     assert_eq!(recovered.pieces, [Piece { id: b"open".to_vec(), bytes: b"content".to_vec() }]);
-    assert_eq!(store.load(Instant(0)..Instant(i64::MAX)).unwrap().len(), 12);
+    assert_eq!(all(&store).len(), 12);
 }
 
 #[test]
@@ -523,4 +524,33 @@ fn bytes_that_are_no_sound_parquet_are_an_error_and_nothing_worse() {
         // It may be read all the same: only pages that a reader asks for are checked.
         _ = read_facts(bytes);
     }
+}
+
+#[test]
+fn the_newest_facts_of_log_and_lake_begin_where_as_many_as_are_asked_for_are_there() {
+    const HOUR: i64 = 3_600_000_000_000;
+    let disk = FaultyDisk::default();
+    let (mut store, _) = open(&disk).unwrap();
+    // One fact an hour, from the 400,000th hour on, the younger half in the log.
+    let at = |number: i64| Instant((400_000 + number) * HOUR);
+    for number in 0..10_i64 {
+        let mut facts = fact(u64::try_from(number).unwrap());
+        facts.commons_mut().for_each(|common| common.observed_at = at(number));
+        store.append(&Entry::Facts(&facts), at(number)).unwrap();
+        store.commit(at(number)).unwrap();
+        if number == 4 {
+            store.close(at(number + 1), at(number + 1)).unwrap();
+        }
+    }
+    assert!(store.sizes().lake_files >= 5 && store.sizes().log_segments > 0, "{:?}", store.sizes());
+    let each = fact(0).len();
+    let newest =
+        |range: &Range<Instant>, most: i64| store.newest(range, usize::try_from(most).unwrap() * each).unwrap();
+    let whole = at(0)..at(10);
+    for most in 1..=10 {
+        assert_eq!(newest(&whole, most), at(10 - most), "{most}");
+    }
+    assert_eq!(newest(&(at(-5)..at(10)), 11), at(-5), "all of the range, where it holds fewer");
+    assert_eq!(newest(&(at(0)..at(7)), 2), at(5), "none of what is outside");
+    assert_eq!(newest(&(at(8)..at(10)), 5), at(8));
 }

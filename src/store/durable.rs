@@ -3,7 +3,8 @@
 //! In: entries to keep, and instants that say what is settled and what is too old. Out: durable facts, and what was done.
 //! One process has it open at a time; others may read the lake meanwhile.
 
-use std::collections::HashSet;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashSet};
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Arc;
@@ -273,6 +274,39 @@ impl Store {
         Ok(tasks)
     }
 
+    /// The latest instant in a range from which on there are `most` facts or more, or the start of the range where it holds
+    /// fewer; facts without a time do not count. A fact that stands in log and lake counts twice.
+    ///
+    /// # Errors
+    /// As [`Store::load`].
+    pub fn newest(&self, range: &Range<Instant>, most: usize) -> Result<Instant, StoreError> {
+        let mut newest = Newest::new(range, most);
+        for segment in self.log.segments() {
+            for (_, batch) in
+                self.log.read(segment)?.batches.iter().flat_map(|(table, all)| all.iter().map(move |b| (table, b)))
+            {
+                newest.add(parquet::instants(batch.column_by_name(parquet::OBSERVED)));
+            }
+        }
+        let hours: Vec<Hour> = self.lake.hours().filter(|hour| !hour.is_timeless()).collect();
+        for hour in hours.into_iter().rev().take_while(|hour| hour.end() > range.start) {
+            if newest.start() >= hour.end() {
+                break;
+            }
+            self.lake.select(
+                |other| other == hour,
+                |_| true,
+                |_, path, bytes| {
+                    for column in self.lake.readable(path, parquet::observed(bytes))?.unwrap_or_default() {
+                        newest.add(parquet::instants(Some(&column)));
+                    }
+                    Ok(())
+                },
+            )?;
+        }
+        Ok(newest.start())
+    }
+
     fn gather(
         &self,
         range: &Range<Instant>,
@@ -312,6 +346,37 @@ impl Store {
             open_pieces: self.log.open_pieces(),
             lake_files: self.lake.files(),
             lake_bytes: self.lake.bytes(),
+        }
+    }
+}
+
+/// The newest instants of a range, so many at most.
+struct Newest<'a> {
+    range: &'a Range<Instant>,
+    most: usize,
+    /// The oldest of them is on top.
+    instants: BinaryHeap<Reverse<i64>>,
+}
+
+impl<'a> Newest<'a> {
+    fn new(range: &'a Range<Instant>, most: usize) -> Self {
+        Self { range, most: most.max(1), instants: BinaryHeap::new() }
+    }
+
+    fn add(&mut self, instants: &[i64]) {
+        for at in instants.iter().filter(|at| self.range.contains(&Instant(**at)) && Instant(**at) != TIMELESS) {
+            self.instants.push(Reverse(*at));
+            if self.instants.len() > self.most {
+                self.instants.pop();
+            }
+        }
+    }
+
+    /// From when on they are all there.
+    fn start(&self) -> Instant {
+        match self.instants.peek() {
+            Some(Reverse(oldest)) if self.instants.len() >= self.most => Instant(*oldest),
+            _ => self.range.start,
         }
     }
 }

@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
-use arrow::array::{AsArray, BooleanArray, RecordBatch, StringViewArray};
-use arrow::datatypes::DataType;
+use arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch, StringViewArray};
+use arrow::datatypes::{DataType, TimestampNanosecondType};
 use bytes::Bytes;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::arrow::ProjectionMask;
@@ -32,6 +32,8 @@ const BATCH_ROWS: usize = 8192;
 
 /// The column by which the facts of a task are found.
 const TASK: &str = "task_id";
+/// The column of event times.
+pub(super) const OBSERVED: &str = "observed_at";
 
 /// Whether bytes begin as a Parquet file does.
 pub fn is_parquet(beginning: &[u8]) -> bool {
@@ -119,26 +121,38 @@ fn row_groups(
 
 /// The tasks that the facts in a file name.
 pub(super) fn task_ids(bytes: Vec<u8>) -> Result<Vec<StringViewArray>, ReadError> {
-    guarded(|| column(bytes, TASK))
+    guarded(|| texts(bytes, TASK))
+}
+
+/// When the facts in a file were observed.
+pub(super) fn observed(bytes: Vec<u8>) -> Result<Vec<ArrayRef>, ReadError> {
+    guarded(|| column(bytes, OBSERVED))
+}
+
+/// Nanoseconds of a column of instants; nothing of any other.
+pub(super) fn instants(column: Option<&ArrayRef>) -> &[i64] {
+    let column = column.and_then(|column| column.as_primitive_opt::<TimestampNanosecondType>());
+    column.map_or(&[], |instants| instants.values())
 }
 
 /// The identities of the facts in a file.
 pub(super) fn ids(bytes: Vec<u8>) -> Result<Vec<StringViewArray>, ReadError> {
-    guarded(|| column(bytes, "fact_id"))
+    guarded(|| texts(bytes, "fact_id"))
 }
 
 /// One column of text, in pieces.
-fn column(bytes: Vec<u8>, name: &str) -> Result<Vec<StringViewArray>, ReadError> {
+fn texts(bytes: Vec<u8>, name: &str) -> Result<Vec<StringViewArray>, ReadError> {
+    let text = |piece: ArrayRef| piece.as_string_view_opt().cloned().ok_or(ReadError::NotFacts);
+    column(bytes, name)?.into_iter().map(text).collect()
+}
+
+/// One column, in pieces.
+fn column(bytes: Vec<u8>, name: &str) -> Result<Vec<ArrayRef>, ReadError> {
     let builder = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes))?;
     let mask = ProjectionMask::columns(builder.parquet_schema(), [name]);
     let reader: ParquetRecordBatchReader = builder.with_projection(mask).build()?;
-    let mut pieces = Vec::new();
-    for batch in reader {
-        let batch = batch?;
-        let column = batch.columns().first().ok_or(ReadError::NotFacts)?;
-        pieces.push(column.as_string_view_opt().ok_or(ReadError::NotFacts)?.clone());
-    }
-    Ok(pieces)
+    let first = |batch: RecordBatch| batch.columns().first().cloned().ok_or(ReadError::NotFacts);
+    reader.map(|batch| first(batch?)).collect()
 }
 
 /// The reader of Parquet trusts lengths in places. One broken file must not end the program.

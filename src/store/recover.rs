@@ -1,7 +1,7 @@
 //! What the log holds after a restart.
 //!
-//! In: the folder of the log. Out: its facts, its pieces that are not done, and an account of what could not be read. Of a
-//! damaged segment all that is whole is taken and the rest is kept aside.
+//! In: the folder of the log. Out: what its segments hold, its pieces that are not done, and an account of what could not be
+//! read. Of a damaged segment all that is whole is taken and the rest is kept aside.
 //! Running it again, also after it was cut short, finds the same.
 
 use std::collections::{HashMap, VecDeque};
@@ -20,8 +20,8 @@ use crate::tables::{Facts, TableError};
 /// What was there.
 #[derive(Debug, Default)]
 pub struct Recovered {
-    /// Facts that are not in the lake yet (or just went there), each once.
-    pub facts: Facts,
+    /// Facts in the log, which are not in the lake yet or just went there; one that was committed twice counts twice.
+    pub facts: u64,
     /// Pieces that were not done, in the order they came.
     pub pieces: Vec<Piece>,
     /// What could not be read.
@@ -93,11 +93,12 @@ pub(super) fn recover(disk: &dyn Disk, folder: &Path) -> Result<Found, StoreErro
         let path = path(folder, number);
         let bytes = disk.read(&path).at("read", &path)?;
         let mut segment = Segment::new(number);
-        let scanned = scan(&bytes, number, |kept, at| take(kept, at, &mut segment, &mut recovered.facts, &mut pieces))
-            .map_err(unreadable(&path))?;
+        let scanned =
+            scan(&bytes, number, |kept, at| take(kept, at, &mut segment, &mut pieces)).map_err(unreadable(&path))?;
         segment.bytes = scanned.bytes();
         recovered.segments += 1;
         recovered.bytes += segment.bytes;
+        recovered.facts += segment.facts;
         if !is_begun(&bytes, number) {
             for lost in &scanned.lost {
                 let is_tail = Some(number) == last && lost.end == bytes.len() && lost.start >= HEADER;
@@ -118,7 +119,6 @@ pub(super) fn recover(disk: &dyn Disk, folder: &Path) -> Result<Found, StoreErro
         }
     }
     disk.sync_folder(folder).at("sync", folder)?;
-    recovered.facts.make_set();
     let open = pieces.open.iter().map(|(id, (_, segment, _))| (id.clone(), *segment)).collect();
     let mut left: Vec<_> = pieces.open.into_iter().collect();
     left.sort_by_key(|(_, (order, _, _))| *order);
@@ -167,18 +167,10 @@ fn is_begun(bytes: &[u8], number: u64) -> bool {
     bytes.len() < HEADER && frame::header(number).starts_with(bytes)
 }
 
-fn take(
-    kept: Kept,
-    at: Instant,
-    segment: &mut Segment,
-    facts: &mut Facts,
-    pieces: &mut Pieces,
-) -> Result<(), TableError> {
+fn take(kept: Kept, at: Instant, segment: &mut Segment, pieces: &mut Pieces) -> Result<(), TableError> {
     match kept {
         Kept::Facts(batches) => {
-            let read = Facts::from_batches(batches.iter().map(|(table, batch)| (table, batch)))?;
-            segment.hold(&read);
-            facts.append(read);
+            segment.hold(&Facts::from_batches(batches.iter().map(|(table, batch)| (table, batch)))?);
         }
         Kept::Piece(piece) => pieces.take(segment.number, piece),
         Kept::Done(ids) => ids.iter().for_each(|id| _ = pieces.open.remove(id)),

@@ -44,6 +44,8 @@ pub(super) struct Judge {
     pub(super) heard: Heard,
     /// Facts of before the start, until they are judged.
     pub(super) stored: Option<News>,
+    /// What they said, until it is judged.
+    pub(super) begun: FactsDelta,
     pub(super) board: Board,
     pub(super) measures: Measures,
     pub(super) snapshot: Arc<ArcSwap<Snapshot>>,
@@ -72,7 +74,8 @@ impl Judge {
         readiness: Arc<Readiness>,
     ) {
         self.exporter.service().loaded(clock());
-        self.heard.news_of_before(self.stored.take());
+        let stored = self.stored.take();
+        self.begin(stored);
         let mut ticking = tokio::time::interval(tick);
         ticking.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
@@ -101,13 +104,25 @@ impl Judge {
         }
     }
 
+    /// Learns what was stored before the start, of which no more is judged than may stay.
+    fn begin(&mut self, stored: Option<News>) {
+        let Learnt { delta, came, .. } = self.memory.learn(stored);
+        self.instruments.facts.add(came as u64, &[]);
+        self.begun = delta;
+        if let Some(left) = self.memory.evict(clock()) {
+            self.begun.then(left);
+        }
+    }
+
     async fn tick(&mut self, news: &mut mpsc::Receiver<News>) {
         let watch = Stopwatch::now();
         let span = tracing::info_span!("tick", news = tracing::field::Empty);
         self.forget(clock()).await;
         let heard = self.heard.take();
         span.record("news", heard.len());
-        let Learnt { mut delta, came, again } = self.memory.learn(heard);
+        let Learnt { delta: learnt, came, again } = self.memory.learn(heard);
+        let mut delta = std::mem::take(&mut self.begun);
+        delta.then(learnt);
         self.instruments.facts.add(came as u64, &[]);
         self.exporter.service().duplicates(again as u64);
         let heard = &mut self.heard;

@@ -19,7 +19,7 @@ const MOST_TOGETHER: usize = 100_000;
 const EVICT_EVERY: Duration = Duration::from_secs(60);
 const EVICT_FULL_EVERY: Duration = Duration::from_secs(5);
 /// Where there are too many facts, no task younger than this leaves.
-const LEAST_AGE: Duration = Duration::from_secs(60);
+pub(super) const LEAST_AGE: Duration = Duration::from_secs(60);
 
 /// The facts in memory.
 pub(super) struct Memory {
@@ -188,12 +188,6 @@ impl Heard {
     pub(super) fn push(&mut self, news: News) {
         self.facts += news.came.len();
         self.news.push_back(news);
-    }
-
-    /// Puts what was stored before the start ahead of everything.
-    pub(super) fn news_of_before(&mut self, stored: Option<News>) {
-        self.facts += stored.as_ref().map_or(0, |news| news.came.len());
-        self.news.extend(stored);
     }
 
     /// Takes what is there and fits.

@@ -44,6 +44,7 @@ use crate::receive::Follower;
 use crate::receive::listen::{Delivery, Listen, ListenSettings};
 use crate::rules::Corpus;
 use crate::rules::render::alert_name;
+use crate::tables::FactsDelta;
 use crate::telemetry::Instruments;
 use crate::tls::{Tls, TlsSettings};
 use crate::token::Token;
@@ -300,6 +301,7 @@ fn judge(config: &Config, shared: &Shared, recalls: mpsc::Sender<Recall>, stored
         memory,
         heard: Heard::default(),
         stored: None,
+        begun: FactsDelta::default(),
         tracker,
         arrivals: Arrivals::default(),
         board: Board::default(),

@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use anyhow::Context;
 
-use super::memory::{earlier, later};
+use super::memory::{LEAST_AGE, earlier, later};
 use super::saving::tell_damage;
-use crate::config::ServeSettings;
+use crate::config::{Retention, ServeSettings};
 use crate::instant::Instant;
 use crate::normalize::NormalizerSettings;
 use crate::normalize::open::{OpenNormalizer, Piece};
 use crate::publish::prometheus::Service;
-use crate::store::{LogSettings, Recovered, Retention, Store, StoreSettings};
+use crate::store::{self, LogSettings, Recovered, Store, StoreSettings};
 use crate::tables::{CardEndpointRow, CardRow, CardSkillRow, Facts, PolicyChangeRow, SigningKeyRow, Table};
 
 /// Tables of looks, which stay for longer than the facts of tasks.
@@ -54,7 +54,7 @@ impl Stored {
         let (store, recovered) =
             open(serve, service).with_context(|| format!("cannot use {}", serve.data.display()))?;
         let pieces = pieces(recovered.pieces);
-        let oldest = earlier(now, serve.retention.memory.saturating_add(MARGIN));
+        let oldest = oldest(&store, serve, now)?;
         // What programs before this one took of a time yet to come would be judged when it comes.
         let mut facts = store.load(oldest..later(now, serve.max_ahead))?;
         facts.append(store.load_tables(&LOOKS, earlier(now, serve.retention.cards).min(oldest)..oldest)?);
@@ -76,6 +76,17 @@ impl Stored {
     }
 }
 
+/// From when on facts are for memory: what is older would leave it at once, by age or because there are too many.
+fn oldest(store: &Store, serve: &ServeSettings, now: Instant) -> anyhow::Result<Instant> {
+    let Retention { memory, memory_facts, .. } = serve.retention;
+    let oldest = earlier(now, memory.saturating_add(MARGIN));
+    let newest = store.newest(&(oldest..later(now, serve.max_ahead)), memory_facts)?.min(earlier(now, LEAST_AGE));
+    if newest > oldest {
+        tracing::warn!(since = newest.to_rfc3339(), "there are too many facts: older ones stay on the disk");
+    }
+    Ok(newest.max(oldest))
+}
+
 /// From when on what arrived may be about an open trace.
 fn open_since(pieces: &[Piece], facts: &Facts, settle: Duration) -> Instant {
     let received = facts.commons().filter_map(|common| common.received_at);
@@ -85,7 +96,7 @@ fn open_since(pieces: &[Piece], facts: &Facts, settle: Duration) -> Instant {
 }
 
 fn open(serve: &ServeSettings, service: &Service) -> anyhow::Result<(Store, Recovered)> {
-    let retention = Retention {
+    let retention = store::Retention {
         max_age: Some(serve.retention.disk),
         max_bytes: Some(serve.retention.disk_bytes).filter(|bytes| *bytes > 0),
     };
@@ -101,8 +112,8 @@ fn open(serve: &ServeSettings, service: &Service) -> anyhow::Result<(Store, Reco
     Ok((store, recovered))
 }
 
-fn pieces(stored: Vec<crate::store::Piece>) -> Vec<Piece> {
-    let read = |piece: crate::store::Piece| {
+fn pieces(stored: Vec<store::Piece>) -> Vec<Piece> {
+    let read = |piece: store::Piece| {
         Piece::from_bytes(&piece.bytes).map_err(|error| tracing::error!(%error, "a stored piece cannot be read")).ok()
     };
     stored.into_iter().filter_map(read).collect()

@@ -54,10 +54,18 @@ class Tape:
             return False
 
 
+# Exchanges that are not recorded yet.
+UNDER_WAY = set()
+
+
 async def front(tape, leg, port, upstream):
     """Listens at `port` for what is meant for `upstream`."""
 
     async def one(reader, writer):
+        # Once the client has gone nobody else holds this task: it would be collected before it has recorded what passed.
+        task = asyncio.current_task()
+        UNDER_WAY.add(task)
+        task.add_done_callback(UNDER_WAY.discard)
         try:
             await exchange(tape, leg, port, upstream, reader, writer)
         except (ConnectionError, asyncio.IncompleteReadError):
