@@ -4,7 +4,7 @@ import os
 import subprocess
 import time
 
-from stack import Failure, Serve, say
+from stack import PATIENCE, Failure, Serve, say, wait
 
 
 def run(context):
@@ -36,7 +36,7 @@ def run(context):
     if received < wanted:
         raise Failure(f"{wanted} spans were delivered, {received:.0f} received")
     # The last spans become facts when their traces are settled and the time for late ones is over, some 62 s after they came.
-    serve.rest(75)
+    wait("all traces to be complete", lambda: serve.metrics()["a2a_drift_open_records"] == 0, patience=3 * PATIENCE)
     # Of the service as it runs.
     check(serve, senders, context.spans)
     if serve.stop(300) != 0:

@@ -301,6 +301,7 @@ impl Intake {
         if self.rhythm.settled.elapsed() >= SETTLE_EVERY {
             self.rhythm.settled = watch;
             self.saving.measure(&self.service);
+            self.service.open_records(self.normalizer.load().pieces as u64);
             if self.saving.is_clear(now, &self.service) && self.is_anything_open() {
                 is_read = true;
                 let before = now.0.saturating_sub(i64::try_from(self.settle.as_nanos()).unwrap_or(i64::MAX));

@@ -126,6 +126,7 @@ define! {
     // What is kept.
     WAL_BYTES = gauge("a2a_drift_wal_bytes", "Size of the write-ahead log.", &[]);
     WAL_SEGMENTS = gauge("a2a_drift_wal_segments", "Files of the write-ahead log.", &[]);
+    OPEN_RECORDS = gauge("a2a_drift_open_records", "Spans and log records of traces that are not complete yet.", &[]);
     WAL_SYNC_SECONDS =
         histogram("a2a_drift_wal_sync_seconds", "Time until a group of entries was on disk.", &[], SHORT);
     WAL_FAILURES = counter("a2a_drift_wal_failures_total", "Writes of the write-ahead log that failed.", &[]);

@@ -36,6 +36,7 @@ pub struct Service {
     facts: IntGaugeVec,
     wal_bytes: IntGauge,
     wal_segments: IntGauge,
+    open_records: IntGauge,
     wal_sync_seconds: Histogram,
     wal_failures: IntCounter,
     wal_damaged: IntCounter,
@@ -81,6 +82,7 @@ impl Service {
             facts: int_gauges(registry, &define::FACTS)?,
             wal_bytes: int_gauge(registry, &define::WAL_BYTES)?,
             wal_segments: int_gauge(registry, &define::WAL_SEGMENTS)?,
+            open_records: int_gauge(registry, &define::OPEN_RECORDS)?,
             wal_sync_seconds: histogram(registry, &define::WAL_SYNC_SECONDS)?,
             wal_failures: counter(registry, &define::WAL_FAILURES)?,
             wal_damaged: counter(registry, &define::WAL_DAMAGED)?,
@@ -189,6 +191,11 @@ impl Service {
     pub fn wal(&self, bytes: u64, segments: u64) {
         self.wal_bytes.set(whole(bytes));
         self.wal_segments.set(whole(segments));
+    }
+
+    /// Spans and log records of traces that are not complete yet.
+    pub fn open_records(&self, records: u64) {
+        self.open_records.set(whole(records));
     }
 
     /// One group of entries of the write-ahead log came to disk.
