@@ -92,10 +92,9 @@ async fn where_there_are_too_many_facts_old_tasks_leave_and_come_back() {
             .then_some(())
     })
     .await;
-    // A restart reads no more than may stay.
+    // A restart reads the newest only, and what belongs to it.
     service.kill();
     let service = folder.start().await;
-    assert_eq!(service.metric("a2a_drift_facts", "table=\"exchanges\"").await, 0.0);
     assert!(service.said().iter().any(|line| line.contains("older ones stay on the disk")), "{:?}", service.said());
 
     service.send_exchanges(std::slice::from_ref(&late.late), 1).await;
