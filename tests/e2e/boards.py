@@ -9,6 +9,7 @@ from stack import Failure, say, wait
 
 # What may be empty, and why.
 MAY_BE_EMPTY = {
+    "Cards": "the run is too short: a change is told from a card first seen by the five minutes before it",
     "Rejected": "nothing was sent that is not understood",
     "Refused": "nothing was refused",
     "Denied": "nothing was denied",
@@ -71,8 +72,8 @@ def expressions(dashboard):
         for target in panel.get("targets", []):
             yield panel["title"], target["expr"]
     for annotation in dashboard["annotations"]["list"]:
-        if "expr" in annotation:
-            yield annotation["name"], annotation["expr"]
+        if "target" in annotation:
+            yield annotation["name"], annotation["target"]["expr"]
 
 
 def substitute(expression, agent):

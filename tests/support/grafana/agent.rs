@@ -3,24 +3,25 @@
 use super::dashboard::{Dashboard, JOB};
 use super::expr::{card, per_minute, quantile, share_failing, watched};
 use super::panel::Panel;
-use super::{CHOSEN, Placed, SINCE, about_agents, bands, drifting, failures, findings};
+use super::{ONE_AGENT as CHOSEN, Placed, SINCE};
+use super::{about_agents, bands, drifting, failures, findings, newest, open_tasks, share_of_calls, states};
 
 pub(super) fn agent() -> Dashboard {
     let description = "One agent: what drifts about it, the generations of its card, its tasks, calls and webhooks.";
-    about_agents(Dashboard::new("a2a-drift-agent", "A2A agent", description), false)
-        .row("Now", 4, now())
-        .row("Drift", 8, drifts())
-        .row("Card", 6, vec![(24, generations())])
+    about_agents(Dashboard::new("a2a-drift-agent", "A2A agent", description), CHOSEN, false)
+        .row("${agent} now", 4, now())
+        .more(8, drifts())
+        .row("Card", 5, vec![(24, generations())])
         .row("Calls", 8, calls())
         .row("Tasks", 8, tasks())
         .row("Webhooks", 8, webhooks())
 }
 
 fn now() -> Vec<Placed> {
-    let (critical, warnings) = findings();
-    let version = Panel::stat("Card version", "The version that the agent's card states.")
+    let (critical, warnings) = findings(CHOSEN);
+    let version = Panel::stat("Card version", "The version that the agent's card states; several: replicas differ.")
         .query(&format!("max by (version) (a2a_card_info{{{CHOSEN}}})"), "{{version}}")
-        .names()
+        .names("version")
         .without_value("no card seen")
         .plain();
     let changed = Panel::stat("Card unchanged since", "When the card was first seen as it is now.")
@@ -28,48 +29,39 @@ fn now() -> Vec<Placed> {
         .unit(SINCE)
         .without_value("no card seen")
         .plain();
-    let tasks = Panel::stat("Open tasks", "Tasks that have not ended.")
-        .query(&format!("sum(a2a_tasks_open{{{CHOSEN}}})"), "tasks")
-        .unit("short")
-        .without_value("none seen")
-        .plain();
-    let calls = Panel::stat("Calls that fail", "Share of calls that did not end well.")
-        .query(&share_failing("a2a_exchanges_total", CHOSEN, &watched(JOB)), "share")
-        .unit("percentunit")
-        .without_value("no calls")
-        .colours(&[(0.05, "orange"), (0.25, "red")]);
-    [critical, warnings, version, changed, tasks, calls].map(|panel| (4, panel)).into()
+    let calls = "Share of calls of the last minutes that did not end well. Normal is below 5 %.";
+    let calls = share_of_calls(CHOSEN, calls);
+    let panels = [(3, critical), (3, warnings), (4, newest(CHOSEN)), (3, calls), (3, open_tasks(CHOSEN))];
+    panels.into_iter().chain([(4, version), (4, changed)]).collect()
 }
 
 fn drifts() -> Vec<Placed> {
-    let description = "One row a rule and suspect. Rule leads to the runbook, Findings to the tasks, the \
-        evidence and the next step.";
-    let now = drifting("What drifts about this agent", description, true);
-    let description = "Each rule is a band while it fires on this agent. The mark is the last change of \
-        the card: a drift that begins there most often comes of it.";
-    vec![(14, now), (10, bands(description, "rule", "{{rule}}"))]
+    let description = "One row a rule and suspect; the worst first, and of these the newest. Rule leads to the runbook, \
+        Findings to the tasks, the evidence and the next step.";
+    let now = drifting("What drifts about this agent", description, CHOSEN, true);
+    let description = "Each rule is a band while it fires on this agent, in the colour of its worst finding. Dashed \
+        lines are changes of the card: a drift that begins at one most often comes of it.";
+    vec![(13, now), (11, bands(CHOSEN, description, "rule", "{{rule}}", false))]
 }
 
 fn generations() -> Panel {
-    let description = "Which version and contract the agent showed when. Two at one time: replicas or caches \
-        that do not agree.";
-    Panel::lines("Generations of the card", description)
+    let description = "Which version and contract the agent showed when. Normal is one band. Two at one time: replicas \
+        or caches that do not agree.";
+    Panel::bands("Generations of the card", description, 6)
         .query(&format!("max by (version, card) ({})", card(CHOSEN)), "{{version}} {{card}}")
-        .unit("short")
-        .time_line()
+        .words(&[("1", "shown", "blue")])
+        .without_value("no card seen")
 }
 
 fn calls() -> Vec<Placed> {
     let operations = Panel::areas("Calls by operation", "Calls a minute, whatever their outcome.")
         .query(&per_minute("operation", "a2a_exchanges_total", CHOSEN), "{{operation}}")
+        .without_value("no calls")
         .unit("reqpm");
     vec![(12, operations), (12, failures(CHOSEN))]
 }
 
 fn tasks() -> Vec<Placed> {
-    let states = Panel::lines("Tasks by the state they enter", "Tasks a minute that were seen to enter a state.")
-        .query(&per_minute("state", "a2a_task_states_total", CHOSEN), "{{state}}")
-        .unit("cpm");
     let description = "From the message that made a task to its end: half, nine in ten, and 99 in a hundred took no \
         longer.";
     let duration = "a2a_task_duration_seconds";
@@ -77,12 +69,14 @@ fn tasks() -> Vec<Placed> {
         .query(&quantile("0.5", duration, CHOSEN), "half")
         .query(&quantile("0.9", duration, CHOSEN), "nine in ten")
         .query(&quantile("0.99", duration, CHOSEN), "99 in a hundred")
+        .without_value("no task ended")
         .unit("s");
     let description = "Tasks that have not ended. A line that only rises is work that nobody ends.";
     let open = Panel::lines("Open tasks", description)
         .query(&format!("sum(a2a_tasks_open{{{CHOSEN}}})"), "open")
-        .unit("short");
-    vec![(8, states), (8, durations), (8, open)]
+        .without_value("no tasks")
+        .counts();
+    vec![(8, states(CHOSEN)), (8, durations), (8, open)]
 }
 
 fn webhooks() -> Vec<Placed> {

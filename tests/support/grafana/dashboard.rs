@@ -44,37 +44,53 @@ impl Dashboard {
         new.labels("job", "Job", "label_values(a2a_drift_build_info, job)", true)
     }
 
+    /// Lets "All" of the last variable stand for any value. Else it stands for the values that there are, which keeps `up`
+    /// and the metrics of processes to a2a-drift, and would be a long list of agents.
+    pub(super) fn all_is_any(mut self) -> Self {
+        if let Some(variable) = self.variables.last_mut() {
+            variable["allValue"] = json!(".*");
+        }
+        self
+    }
+
+    /// Says of the last variable what it is for; Grafana shows it beside the name.
+    fn described(mut self, words: &str) -> Self {
+        if let Some(variable) = self.variables.last_mut() {
+            variable["description"] = json!(words);
+        }
+        self
+    }
+
     /// Adds a variable that takes values of a label; one or, with `several`, some or all of them.
     pub(super) fn labels(mut self, name: &str, label: &str, query: &str, several: bool) -> Self {
         let current = if several { json!({"selected": true, "text": ["All"], "value": ["$__all"]}) } else { json!({}) };
-        let mut variable = json!({
+        self.variables.push(json!({
             "name": name, "label": label, "type": "query", "datasource": {"type": "prometheus", "uid": DATASOURCE},
             "definition": query, "query": {"query": query, "refId": "StandardVariableQuery", "qryType": 1},
             "current": current, "hide": 0, "refresh": 2, "regex": "", "sort": 1, "multi": several,
             "includeAll": several, "options": [],
-        });
-        if several {
-            variable["allValue"] = json!(".*");
-        }
-        self.variables.push(variable);
-        self
-    }
-
-    /// Adds a variable that is typed in, such as an address.
-    pub(super) fn typed(mut self, name: &str, label: &str, value: &str) -> Self {
-        self.variables.push(json!({
-            "name": name, "label": label, "type": "textbox", "query": value, "hide": 0,
-            "current": {"text": value, "value": value}, "options": [{"selected": true, "text": value, "value": value}],
         }));
         self
     }
 
+    /// Adds a variable that is typed in, such as an address.
+    pub(super) fn typed(mut self, name: &str, label: &str, value: &str, words: &str) -> Self {
+        self.variables.push(json!({
+            "name": name, "label": label, "type": "textbox", "query": value, "hide": 0,
+            "current": {"text": value, "value": value}, "options": [{"selected": true, "text": value, "value": value}],
+        }));
+        self.described(words)
+    }
+
     /// Adds the variables that links lead by: where the findings API and traces are, as a browser reaches them.
     pub(super) fn addresses(self) -> Self {
-        self.typed("api", "Findings API", "http://localhost:9464").typed(
+        let api = "Where your browser reaches the findings API of a2a-drift; links to findings lead there.";
+        let traces = "The page of your tracing system that the link Traces leads to.";
+        self.typed("api", "Findings API", "http://localhost:9464", api).typed(
             "traces",
             "Traces",
             "http://localhost:16686/search",
+            traces,
         )
     }
 
@@ -83,7 +99,8 @@ impl Dashboard {
         self.annotations.push(json!({
             "name": name, "enable": true, "hide": false, "iconColor": colour,
             "datasource": {"type": "prometheus", "uid": DATASOURCE},
-            "expr": expr, "step": "60s", "titleFormat": title, "textFormat": "", "tagKeys": "", "useValueForTime": true,
+            "target": {"refId": "Anno", "expr": expr, "interval": "60s"},
+            "titleFormat": title, "textFormat": "", "tagKeys": "", "useValueForTime": true,
         }));
         self
     }
@@ -96,6 +113,11 @@ impl Dashboard {
             "gridPos": {"x": 0, "y": self.line, "w": WIDTH, "h": 1},
         }));
         self.line += 1;
+        self.more(height, panels)
+    }
+
+    /// Adds panels below those of the last row, under the same title.
+    pub(super) fn more(mut self, height: usize, panels: Vec<(usize, Panel)>) -> Self {
         let mut column = 0;
         for (width, panel) in panels {
             self.id += 1;
@@ -103,7 +125,7 @@ impl Dashboard {
             self.panels.push(panel.json(self.id, place));
             column += width;
         }
-        assert_eq!(column, WIDTH, "the row {title} of {} does not fill the grid", self.title);
+        assert_eq!(column, WIDTH, "a row of {} does not fill the grid", self.title);
         self.line += height;
         self
     }
@@ -115,6 +137,17 @@ impl Dashboard {
                 "title": title, "type": "link", "icon": icon, "url": url, "tooltip": "", "tags": [],
                 "asDropdown": false, "includeVars": own, "keepTime": own, "targetBlank": !own,
             })
+        };
+        // The others keep every choice; back from one agent to the fleet, that of the agent is given up.
+        let kept = ["datasource", "job", "severity", "api", "traces", "runbooks"]
+            .map(|name| format!("${{{name}:queryparam}}"));
+        let fleet = match self.uid {
+            "a2a-drift-agent" => {
+                let mut fleet = link("Fleet", "dashboard", &format!("/d/a2a-drift-fleet?{}", kept.join("&")), true);
+                fleet["includeVars"] = json!(false);
+                fleet
+            }
+            _ => link("Fleet", "dashboard", "/d/a2a-drift-fleet", true),
         };
         let dashboard = json!({
             "uid": self.uid,
@@ -131,7 +164,7 @@ impl Dashboard {
             "annotations": {"list": self.annotations},
             "templating": {"list": self.variables},
             "links": [
-                link("Fleet", "dashboard", "/d/a2a-drift-fleet", true),
+                fleet,
                 link("Agent", "dashboard", "/d/a2a-drift-agent", true),
                 link("Service", "dashboard", "/d/a2a-drift-service", true),
                 link("Findings with their evidence", "doc", "${api}/api/v1/findings", false),

@@ -27,9 +27,33 @@ pub(super) fn share_failing(metric: &str, chosen: &str, none: &str) -> String {
     format!("(sum({}) or {none}) / (sum({}) > 0)", rate(metric, &failing(chosen)), rate(metric, chosen))
 }
 
-/// What of a counter is not idle: labels that are known from the start stand at zero.
+/// What of a counter moved within the time that is shown: labels that are known from the start stand at zero.
 pub(super) fn counting(by: &str, metric: &str, chosen: &str) -> String {
-    format!("sum by ({by}) ({}) > 0", rate(metric, chosen))
+    let shown = format!("sum by ({by}) ({}) > 0", shown_rate(metric, chosen));
+    format!("sum by ({by}) ({}) and {shown}", rate(metric, chosen))
+}
+
+/// A counter as one rate over all the time that is shown: to choose series by, the same at each step.
+pub(super) fn shown_rate(metric: &str, chosen: &str) -> String {
+    format!("rate({metric}{{{chosen}}}[$__range] @ end())")
+}
+
+/// A gauge as its greatest value in all the time that is shown.
+pub(super) fn shown_peak(metric: &str, chosen: &str) -> String {
+    format!("max_over_time({metric}{{{chosen}}}[$__range] @ end())")
+}
+
+/// Those series of an expression that come first by another: `topk` alone chooses anew at each step, and so draws many more.
+pub(super) fn first(count: u8, expr: &str, ranked: &str) -> String {
+    format!("{expr} and topk({count}, {ranked})")
+}
+
+/// The share of each label value's counts that did not end well, of the ten worst.
+pub(super) fn worst_shares(by: &str, metric: &str, chosen: &str) -> String {
+    let share = |rate: fn(&str, &str) -> String| {
+        format!("sum by ({by}) ({}) / sum by ({by}) ({})", rate(metric, &failing(chosen)), rate(metric, chosen))
+    };
+    first(10, &share(rate), &format!("{} > 0", share(shown_rate)))
 }
 
 /// A quantile of a histogram.

@@ -1,17 +1,19 @@
 //! The dashboard Fleet: what drifts now, since when, whose fault; then how the fleet does.
 
 use super::dashboard::{Dashboard, JOB};
-use super::expr::{active, card, counted, failing, per_minute, rate, share_failing, watched};
+use super::expr::{active, card, counted, first, shown_peak, watched, worst_shares};
 use super::panel::Panel;
-use super::{CHOSEN, Placed, SEVERITY_COLOURS, SINCE, about_agents, bands, drifting, failures, findings, to_agent};
+use super::{Placed, SEVERITY_COLOURS, SINCE, SOME_AGENTS as CHOSEN};
+use super::{about_agents, bands, drifting, failures, findings, itself, newest, open_tasks, share_of_calls, states};
+use super::{to_agent, to_service};
 
 pub(super) fn fleet() -> Dashboard {
     let description = "Where what A2A agents advertise, what they do and what their callers believe have \
         drifted apart: now, since when, whose fault.";
-    about_agents(Dashboard::new("a2a-drift-fleet", "A2A fleet: what drifts", description), true)
+    about_agents(Dashboard::new("a2a-drift-fleet", "A2A fleet: what drifts", description), CHOSEN, true)
         .row("Now", 4, now())
-        .row("Drift", 9, vec![(24, drifts())])
-        .row("Since when", 8, vec![(24, since())])
+        .more(9, vec![(17, drifts()), (7, suspects())])
+        .row("Since when", 10, vec![(24, since())])
         .row("How many", 8, how_many())
         .row("Calls", 8, calls())
         .row("Tasks", 8, tasks())
@@ -20,68 +22,74 @@ pub(super) fn fleet() -> Dashboard {
 
 fn now() -> Vec<Placed> {
     let watched = watched(JOB);
-    let (critical, warnings) = findings();
+    let (critical, warnings) = findings(CHOSEN);
     let drifting = format!(r#"a2a_drift_active_findings{{{CHOSEN}, severity=~"critical|warning"}}"#);
-    let agents = Panel::stat("Agents that drift", "Agents with a critical finding or a warning.")
+    let agents = Panel::stat("Agents that drift", "Agents with a critical finding or a warning. Normal is 0.")
         .query(&format!("count(count by (agent) ({drifting})) or {watched}"), "agents")
-        .colours(&[(1.0, "orange")]);
-    let tasks = Panel::stat("Open tasks", "Tasks that have not ended, over all agents.")
-        .query(&format!("sum(a2a_tasks_open{{{CHOSEN}}}) or {watched}"), "tasks")
         .unit("short")
-        .plain();
-    let calls = Panel::stat("Calls that fail", "Share of calls that did not end well, over all agents.")
-        .query(&share_failing("a2a_exchanges_total", CHOSEN, &watched), "share")
-        .unit("percentunit")
-        .without_value("no calls")
-        .colours(&[(0.05, "orange"), (0.25, "red")]);
-    let description = "Rules for which a field is missing in all that comes in: they cannot find anything. The Service \
-        dashboard names them.";
+        .colours(&[(1.0, "orange")]);
+    let calls = "Share of calls of the last minutes that did not end well, over all agents. Normal is below 5 %.";
+    let description = "Rules for which a field is missing in all that comes in: they cannot find anything. Normal for \
+        what your fleet does not do or record. Leads to the Service dashboard, which names them.";
     let blind = Panel::stat("Blind rules", description)
         .query(&format!("count(min by (rule) (a2a_drift_rule_blind{{{JOB}}}) == 1) or {watched}"), "rules")
-        .colours(&[(1.0, "yellow")]);
-    [critical, warnings, agents, tasks, calls, blind].map(|panel| (4, panel)).into()
+        .unit("short")
+        .colours(&[(1.0, "blue")])
+        .leads_to(to_service());
+    let calls = share_of_calls(CHOSEN, calls);
+    [critical, warnings, agents, newest(CHOSEN), calls, open_tasks(CHOSEN), itself(), blind]
+        .map(|panel| (3, panel))
+        .into()
 }
 
 fn drifts() -> Panel {
-    let description = "One row a rule, agent and suspect. Rule leads to the runbook, Agent to its dashboard, \
-        Findings to the tasks, the evidence and the next step.";
-    drifting("What drifts now", description, false)
+    let description = "One row a rule, agent and suspect; the worst first, and of these the newest. Rule leads to the \
+        runbook, Agent to its dashboard, Findings to the tasks, the evidence and the next step.";
+    drifting("What drifts now", description, CHOSEN, false)
+}
+
+fn suspects() -> Panel {
+    let description = "Active findings by suspect: the side to begin with. client: the caller; client-cache: it \
+        holds an old card; card-publisher: who serves the card; remote-runtime: the agent as it runs; webhook-sender and \
+        -receiver: the two ends of a delivery; operator: who changed what is allowed.";
+    Panel::bars("Whose fault it looks like", description)
+        .query(&format!("sort_desc(sum by (suspect) ({}))", active(CHOSEN)), "{{suspect}}")
+        .without_value("nobody's, if it is watched")
+        .unit("short")
+        .colours(&[(1.0, "orange")])
 }
 
 fn since() -> Panel {
-    let description = "Each drift is a band while it stands: a rule on an agent, however many findings it has. \
-        Marks are last changes of cards: a drift that begins at one most often comes of it.";
-    bands(description, "rule, agent", "{{rule}} on {{agent}}")
+    let description = "Each drift is a band while it stands: a rule on an agent, in the colour of its worst finding; \
+        those that were critical first. \
+        Dashed lines are changes of cards: a drift that begins at one most often comes of it.";
+    bands(CHOSEN, description, "rule, agent", "{{rule}} on {{agent}}", true)
 }
 
 fn how_many() -> Vec<Placed> {
-    let active = active(CHOSEN);
-    let agents = Panel::areas("Active findings by agent", "How many findings each agent has: whether it gets worse.")
-        .query(&format!("sum by (agent) ({active})"), "{{agent}}")
-        .without_value("none")
-        .unit("short");
+    let chosen = format!(r#"{CHOSEN}, severity=~"$severity""#);
+    let most = format!("sum by (agent) ({})", shown_peak("a2a_drift_active_findings", &chosen));
+    let description = "How many findings each agent has, the ten agents with most: whether it gets worse.";
+    let agents = Panel::areas("Active findings by agent", description)
+        .query(&first(10, &format!("sum by (agent) ({})", active(CHOSEN)), &most), "{{agent}}")
+        .without_value("none, if it was watched")
+        .counts();
     let description = "New findings in each step, of all agents and whatever became of them. Points lead to the traces \
         they rest on.";
     let chosen = format!(r#"{JOB}, severity=~"$severity""#);
     let began = Panel::lines("Findings that began", description)
         .query(&format!("sum by (severity) ({})", counted("a2a_drift_findings_total", &chosen)), "{{severity}}")
         .with_traces()
-        .unit("short")
         .spikes()
+        .counts()
         .coloured(&SEVERITY_COLOURS);
-    let suspects = Panel::bars("Whose fault it looks like", "Active findings by suspect: the side to begin with.")
-        .query(&format!("sort_desc(sum by (suspect) ({active}))"), "{{suspect}}")
-        .without_value("nobody's")
-        .unit("short")
-        .colours(&[(1.0, "orange")]);
-    vec![(8, agents), (8, began), (8, suspects)]
+    vec![(12, agents), (12, began)]
 }
 
 fn calls() -> Vec<Placed> {
-    let (failed, all) = (rate("a2a_exchanges_total", &failing(CHOSEN)), rate("a2a_exchanges_total", CHOSEN));
-    let description = "Share of the calls to an agent that did not end well: the ten worst.";
+    let description = "Share of the calls to an agent that did not end well: the ten worst. Normal is below 5 %.";
     let worst = Panel::lines("Agents whose calls fail most", description)
-        .query(&format!("topk(10, sum by (agent) ({failed}) / sum by (agent) ({all}) > 0)"), "{{agent}}")
+        .query(&worst_shares("agent", "a2a_exchanges_total", CHOSEN), "{{agent}}")
         .without_value("none failed")
         .unit("percentunit")
         .max(1.0);
@@ -89,24 +97,21 @@ fn calls() -> Vec<Placed> {
 }
 
 fn tasks() -> Vec<Placed> {
-    let states = Panel::lines("Tasks by the state they enter", "Tasks a minute that were seen to enter a state.")
-        .query(&per_minute("state", "a2a_task_states_total", CHOSEN), "{{state}}")
-        .unit("cpm");
     let description =
         "Tasks that have not ended: the ten agents with most. A line that only rises is work that nobody ends.";
+    let most = format!("sum by (agent) ({})", shown_peak("a2a_tasks_open", CHOSEN));
     let open = Panel::lines("Open tasks by agent", description)
-        .query(&format!("topk(10, sum by (agent) (a2a_tasks_open{{{CHOSEN}}}))"), "{{agent}}")
-        .unit("short");
-    vec![(12, states), (12, open)]
+        .query(&first(10, &format!("sum by (agent) (a2a_tasks_open{{{CHOSEN}}})"), &most), "{{agent}}")
+        .without_value("no tasks")
+        .counts();
+    vec![(12, states(CHOSEN)), (12, open)]
 }
 
 fn webhooks_and_cards() -> Vec<Placed> {
-    let deliveries = "a2a_push_deliveries_total";
-    let (refused, all) = (rate(deliveries, &failing(CHOSEN)), rate(deliveries, CHOSEN));
     let description =
         "Share of an agent's deliveries that were not accepted, the ten worst: results that nobody hears of.";
     let webhooks = Panel::lines("Webhook deliveries that are refused", description)
-        .query(&format!("topk(10, sum by (agent) ({refused}) / sum by (agent) ({all}) > 0)"), "{{agent}}")
+        .query(&worst_shares("agent", "a2a_push_deliveries_total", CHOSEN), "{{agent}}")
         .without_value("none refused")
         .unit("percentunit")
         .max(1.0);
@@ -122,7 +127,10 @@ fn webhooks_and_cards() -> Vec<Placed> {
             "{{agent}} {{version}} {{card}}: changed",
         )
         .columns(&columns, "Value #B")
-        .of("Unchanged since", &[("unit", SINCE.into()), ("noValue", "not known".into())])
+        .without_value("no cards seen")
+        .of("Version", &[("custom.width", 110.into())])
+        .of("Fingerprint", &[("custom.width", 110.into())])
+        .of("Unchanged since", &[("unit", SINCE.into()), ("noValue", "not known".into()), ("custom.width", 150.into())])
         .of("Agent", &[("links", to_agent())]);
     vec![(12, webhooks), (12, cards)]
 }

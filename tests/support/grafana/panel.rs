@@ -7,6 +7,12 @@ use serde_json::{Map, Value, json};
 /// The data source that the reader picked.
 pub(super) const DATASOURCE: &str = "${datasource}";
 
+/// The colour of what should be known and is not.
+const NOT_KNOWN: &str = "purple";
+
+/// The colour of what is neither well nor ill.
+const NEITHER: &str = "#5a5d66";
+
 /// How one looks at values.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -20,6 +26,8 @@ enum Kind {
     Bars,
     /// Last values and their labels.
     Table,
+    /// A row for each series, a band while it is there.
+    Bands,
 }
 
 /// A panel.
@@ -33,6 +41,9 @@ pub(super) struct Panel {
     options: Map<String, Value>,
     overrides: Vec<Value>,
     transformations: Vec<Value>,
+    interval: Option<&'static str>,
+    /// The colour of a large value that is not there. It must not be that of all being well.
+    absent: &'static str,
 }
 
 impl Panel {
@@ -46,11 +57,14 @@ impl Panel {
             options: Map::new(),
             overrides: Vec::new(),
             transformations: Vec::new(),
+            interval: None,
+            absent: NOT_KNOWN,
         }
     }
 
     pub(super) fn stat(title: &'static str, description: &'static str) -> Self {
         let mut panel = Self::new(Kind::Stat, title, description);
+        panel.set("thresholds", json!({"mode": "absolute", "steps": [{"color": "text", "value": null}]}));
         panel.set("noValue", json!("not watched"));
         panel.options = object(json!({
             "colorMode": "background", "graphMode": "none", "justifyMode": "center", "orientation": "auto",
@@ -70,6 +84,7 @@ impl Panel {
     fn over_time(kind: Kind, title: &'static str, description: &'static str, fill: u8, stacking: &str) -> Self {
         let mut panel = Self::new(kind, title, description);
         panel.set("min", json!(0));
+        panel.set("noValue", json!("not watched"));
         panel.set(
             "custom",
             json!({
@@ -96,6 +111,20 @@ impl Panel {
         panel
     }
 
+    /// A time line. Takes expressions whose value says which band, by `words`, and that are nothing where there is none;
+    /// shows `rows` at once, and pages for more.
+    pub(super) fn bands(title: &'static str, description: &'static str, rows: u8) -> Self {
+        let mut panel = Self::new(Kind::Bands, title, description);
+        panel.set("custom", json!({"lineWidth": 0, "fillOpacity": 80}));
+        panel.set("color", json!({"mode": "thresholds"}));
+        panel.options = object(json!({
+            "mergeValues": true, "showValue": "auto", "alignValue": "left", "rowHeight": 0.8, "perPage": rows,
+            "legend": {"displayMode": "list", "placement": "bottom", "showLegend": false, "calcs": []},
+            "tooltip": {"mode": "single", "sort": "none"},
+        }));
+        panel
+    }
+
     pub(super) fn table(title: &'static str, description: &'static str) -> Self {
         let mut panel = Self::new(Kind::Table, title, description);
         panel.options = object(json!({"showHeader": true, "cellHeight": "sm"}));
@@ -105,7 +134,8 @@ impl Panel {
     /// Adds an expression. Of a table it is a column, `value`; else a line for each series, called by `legend`.
     pub(super) fn query(mut self, expr: &str, legend: &str) -> Self {
         let id = char::from(b'A' + u8::try_from(self.targets.len()).unwrap()).to_string();
-        let is_now = matches!(self.kind, Kind::Table | Kind::Bars);
+        // A last value would outlive what it was of: that of a service that went down, or of a call an hour ago.
+        let is_now = matches!(self.kind, Kind::Stat | Kind::Table | Kind::Bars);
         self.targets.push(json!({
             "datasource": {"type": "prometheus", "uid": DATASOURCE},
             "refId": id,
@@ -137,9 +167,23 @@ impl Panel {
         self
     }
 
-    /// What stands there without a value.
+    /// What stands there without a value, where that is nothing to worry about.
     pub(super) fn without_value(mut self, words: &str) -> Self {
         self.set("noValue", json!(words));
+        self.absent = NEITHER;
+        self
+    }
+
+    /// Counts, of which there are no parts.
+    pub(super) fn counts(mut self) -> Self {
+        self.defaults["custom"]["axisSoftMax"] = json!(1);
+        self.set("decimals", json!(0));
+        self.unit("short")
+    }
+
+    /// Where a click on the value leads.
+    pub(super) fn leads_to(mut self, links: Value) -> Self {
+        self.set("links", links);
         self
     }
 
@@ -154,7 +198,6 @@ impl Panel {
 
     /// No judgement by colour.
     pub(super) fn plain(mut self) -> Self {
-        self.set("thresholds", json!({"mode": "absolute", "steps": [{"color": "text", "value": null}]}));
         self.options.insert("colorMode".to_owned(), json!("none"));
         self
     }
@@ -172,14 +215,20 @@ impl Panel {
         self
     }
 
-    /// The name of the series rather than its value.
-    pub(super) fn names(mut self) -> Self {
-        self.options.insert("textMode".to_owned(), json!("name"));
+    /// The values of a label rather than those of the series: of a name Grafana would show nothing where there is none.
+    pub(super) fn names(mut self, label: &str) -> Self {
+        self.options["reduceOptions"] =
+            json!({"calcs": ["lastNotNull"], "fields": format!("/^{label}$/"), "values": true});
+        for target in &mut self.targets {
+            target["format"] = json!("table");
+        }
         self
     }
 
     /// Values as bars of their own: for what happens at instants.
     pub(super) fn spikes(mut self) -> Self {
+        // With shorter steps the windows of the rate overlap, and what happened once is counted several times.
+        self.interval = Some("1m");
         self.set(
             "custom",
             json!({
@@ -187,21 +236,6 @@ impl Panel {
                 "stacking": {"mode": "normal", "group": "A"},
             }),
         );
-        self
-    }
-
-    /// A band for each series while it is there: a time line. Takes expressions that are 1 or nothing.
-    pub(super) fn time_line(mut self) -> Self {
-        self.set(
-            "custom",
-            json!({
-                "drawStyle": "line", "lineInterpolation": "stepAfter", "lineWidth": 0, "fillOpacity": 70,
-                "showPoints": "never", "spanNulls": false, "axisPlacement": "hidden",
-                "stacking": {"mode": "normal", "group": "A"},
-            }),
-        );
-        self.set("decimals", json!(0));
-        self.options["legend"]["calcs"] = json!([]);
         self
     }
 
@@ -247,14 +281,20 @@ impl Panel {
     }
 
     /// The panel at its place.
-    pub(super) fn json(self, id: usize, place: Value) -> Value {
+    pub(super) fn json(mut self, id: usize, place: Value) -> Value {
         let kind = match self.kind {
             Kind::Stat => "stat",
             Kind::Lines | Kind::Areas => "timeseries",
             Kind::Bars => "bargauge",
             Kind::Table => "table",
+            Kind::Bands => "state-timeline",
         };
-        json!({
+        if self.kind == Kind::Stat {
+            let none = json!({"text": self.defaults["noValue"], "color": self.absent, "index": 100});
+            let none = json!({"type": "special", "options": {"match": "null", "result": none}});
+            self.defaults.entry("mappings").or_insert_with(|| json!([])).as_array_mut().unwrap().push(none);
+        }
+        let mut panel = json!({
             "id": id,
             "type": kind,
             "title": self.title,
@@ -265,7 +305,11 @@ impl Panel {
             "fieldConfig": {"defaults": self.defaults, "overrides": self.overrides},
             "options": self.options,
             "transformations": self.transformations,
-        })
+        });
+        if let Some(interval) = self.interval {
+            panel["interval"] = json!(interval);
+        }
+        panel
     }
 }
 

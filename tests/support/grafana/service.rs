@@ -2,7 +2,7 @@
 
 use super::Placed;
 use super::dashboard::{Dashboard, JOB};
-use super::expr::{counted, counting, quantile, rate, watched};
+use super::expr::{counted, counting, first, quantile, rate, shown_rate, watched};
 use super::panel::Panel;
 
 const CHOSEN: &str = r#"job=~"$job", instance=~"$instance""#;
@@ -15,41 +15,43 @@ pub(super) fn service() -> Dashboard {
         .addresses()
         .row("Now", 4, now())
         .row("What comes in", 8, incoming())
-        .row("What is turned away", 8, turned_away())
+        .row("What is turned away", 6, turned_away())
         .row("How far behind", 8, behind())
         .row("What judges", 8, judging())
+        .row("What it cannot see", 10, vec![(24, blind())])
         .row("What is kept, and the process", 8, keeping())
 }
 
 fn now() -> Vec<Placed> {
-    let reached = Panel::stat("Reached", "Whether Prometheus reaches every instance.")
+    let reached = Panel::stat("Reached", "Whether Prometheus reaches every instance. If not, nothing is judged.")
         .query(&format!("min(up{{{CHOSEN}}})"), "up")
         .colours(&[])
         .words(&[("0", "DOWN", "red"), ("1", "up", "green")]);
     let version = Panel::stat("Version", "What runs; several during a rollout.")
         .query(&format!("max by (version) (a2a_drift_build_info{{{CHOSEN}}})"), "{{version}}")
-        .names()
+        .names("version")
         .plain();
     let configuration = Panel::stat("Configuration", "Whether the rules and settings loaded last are in force.")
         .query(&format!("min(a2a_drift_config_last_reload_successful{{{CHOSEN}}})"), "reload")
         .colours(&[])
         .words(&[("0", "reload refused", "orange"), ("1", "in force", "green")]);
-    let behind = Panel::stat("Behind", "Age of the oldest delivery that is not judged yet.")
+    let behind = Panel::stat("Behind", "Age of the oldest delivery that is not judged yet. Normal is below 10 s.")
         .query(&format!("max(a2a_drift_lag_seconds{{{CHOSEN}}})"), "lag")
         .unit("s")
         .colours(&[(10.0, "orange"), (60.0, "red")]);
     let (rejected, received) = (rate("a2a_drift_rejected_total", CHOSEN), rate("a2a_drift_received_total", CHOSEN));
-    let rejected = Panel::stat("Not understood", "Share of what came in that was rejected.")
+    let rejected = Panel::stat("Not understood", "Share of what came in that was rejected, and is lost. Normal is 0.")
         .query(&format!("sum({rejected}) / (sum({received}) + sum({rejected}) > 0)"), "share")
         .unit("percentunit")
         .without_value("nothing comes in")
         .colours(&[(0.01, "orange"), (0.05, "red")]);
-    let description = "Rules that no instance can judge: a field is missing in all that comes in. The table \
-        below names them.";
+    let description = "Rules that no instance can judge: a field is missing in all that comes in. Normal for \
+        what your fleet does not do or record. \"Blind rules\" below names them.";
     let blind = format!("min by (rule) (a2a_drift_rule_blind{{{CHOSEN}}}) == 1");
     let blind = Panel::stat("Blind rules", description)
         .query(&format!("count({blind}) or {}", watched(CHOSEN)), "rules")
-        .colours(&[(1.0, "yellow")]);
+        .unit("short")
+        .colours(&[(1.0, "blue")]);
     [reached, version, configuration, behind, rejected, blind].map(|panel| (4, panel)).into()
 }
 
@@ -62,15 +64,15 @@ fn incoming() -> Vec<Placed> {
         .unit("cps");
     let connections = Panel::lines("Connections", "Connections of senders that are open.")
         .query(&format!("max by (instance) (a2a_drift_connections{{{CHOSEN}}})"), "{{instance}}")
-        .unit("short");
+        .counts();
     let description = "Connections in each step that were not let in (too-many, handshake, accept-failed) or whose \
         headers took too long (slow-headers).";
     let lost = counted("a2a_drift_connections_lost_total", CHOSEN);
     let lost = Panel::lines("Connections lost", description)
         .query(&format!("sum by (reason) ({lost}) > 0"), "{{reason}}")
         .without_value("none lost")
-        .unit("short")
-        .spikes();
+        .spikes()
+        .counts();
     vec![(12, received), (6, connections), (6, lost)]
 }
 
@@ -107,6 +109,7 @@ fn behind() -> Vec<Placed> {
         .query(&quantile("0.99", lag, CHOSEN), "99 in a hundred")
         .query(&quantile("0.99", delay, CHOSEN), "99 in a hundred, from arrival")
         .with_traces()
+        .without_value("no findings, or not watched")
         .unit("s");
     let share = format!("a2a_drift_queue_bytes{{{CHOSEN}}} / a2a_drift_queue_limit_bytes{{{CHOSEN}}}");
     let description = "Share of the room for deliveries that wait. At 100 % senders are asked to wait.";
@@ -118,26 +121,32 @@ fn behind() -> Vec<Placed> {
 }
 
 fn judging() -> Vec<Placed> {
-    let spent = rate("a2a_drift_evaluation_seconds_sum", CHOSEN);
+    let (spent, all) = ("a2a_drift_evaluation_seconds_sum", shown_rate("a2a_drift_evaluation_seconds_sum", CHOSEN));
+    let spent = format!("sum by (rule) ({})", rate(spent, CHOSEN));
     let description = "Seconds of evaluation a second, the ten costliest rules: 1 s is one processor.";
     let spent = Panel::areas("Time spent by rule", description)
-        .query(&format!("topk(10, sum by (rule) ({spent}))"), "{{rule}}")
+        .query(&first(10, &spent, &format!("sum by (rule) ({all})")), "{{rule}}")
         .unit("s");
-    let failed = counted("a2a_drift_evaluation_failures_total", CHOSEN);
+    let failed = "a2a_drift_evaluation_failures_total";
+    let (each, all) = (counted(failed, CHOSEN), shown_rate(failed, CHOSEN));
     let description = "Evaluations in each step that ended in an error or ran out of their budget, the five \
         worst rules. The log names the error.";
     let failed = Panel::lines("Evaluations that fail", description)
-        .query(&format!("topk(5, sum by (rule) ({failed}) > 0)"), "{{rule}}")
+        .query(&first(5, &format!("sum by (rule) ({each})"), &format!("sum by (rule) ({all}) > 0")), "{{rule}}")
         .without_value("none fails")
-        .unit("short")
-        .spikes();
-    let description = "Rules that cannot find anything: no instance gets a field that they need. `a2a-drift rules show \
-        RULE` names the fields.";
-    let blind = Panel::table("Blind rules", description)
+        .spikes()
+        .counts();
+    vec![(14, spent), (10, failed)]
+}
+
+fn blind() -> Panel {
+    let description = "Rules that cannot find anything, since when: no instance gets a field that they need. All the \
+        time: your fleet does not do or record this. From some time on: what changed then? `a2a-drift rules show RULE` \
+        names the fields.";
+    Panel::bands("Blind rules", description, 16)
         .query(&format!("min by (rule) (a2a_drift_rule_blind{{{CHOSEN}}}) == 1"), "{{rule}}")
-        .columns(&[("rule", "Rule")], "Value")
-        .without_value("every rule sees, or nothing is watched");
-    vec![(10, spent), (7, failed), (7, blind)]
+        .words(&[("1", "blind", "blue")])
+        .without_value("every rule sees, or nothing is watched")
 }
 
 fn keeping() -> Vec<Placed> {
@@ -151,8 +160,8 @@ fn keeping() -> Vec<Placed> {
         .query(&format!("sum({})", counted("a2a_drift_wal_failures_total", CHOSEN)), "log")
         .query(&format!("sum({})", counted("a2a_drift_lake_failures_total", CHOSEN)), "lake")
         .query(&format!("sum by (alertmanager) ({alerts})"), "alerts to {{alertmanager}}")
-        .unit("short")
-        .spikes();
+        .spikes()
+        .counts();
     let memory = Panel::lines("Memory", "Resident memory of each instance.")
         .query(&format!("max by (instance) (process_resident_memory_bytes{{{CHOSEN}}})"), "{{instance}}")
         .unit("bytes");
