@@ -54,16 +54,19 @@ fn generations() -> Panel {
 }
 
 fn calls() -> Vec<Placed> {
-    let operations = Panel::areas("Calls by operation", "Calls a minute, whatever their outcome.")
-        .query(&per_minute("operation", "a2a_exchanges_total", CHOSEN), "{{operation}}")
-        .without_value("no calls")
-        .unit("reqpm");
+    let operations = Panel::areas(
+        "Calls by operation",
+        "Calls a minute, whatever their outcome. Normal follows the work of its callers.",
+    )
+    .query(&per_minute("operation", "a2a_exchanges_total", CHOSEN), "{{operation}}")
+    .without_value("no calls")
+    .unit("reqpm");
     vec![(12, operations), (12, failures(CHOSEN))]
 }
 
 fn tasks() -> Vec<Placed> {
     let description = "From the message that made a task to its end: half, nine in ten, and 99 in a hundred took no \
-        longer.";
+        longer. Normal is what it was last week: choose a longer time.";
     let duration = "a2a_task_duration_seconds";
     let durations = Panel::lines("How long tasks take", description)
         .query(&quantile("0.5", duration, CHOSEN), "half")
@@ -81,12 +84,13 @@ fn tasks() -> Vec<Placed> {
 
 fn webhooks() -> Vec<Placed> {
     let deliveries = "a2a_push_deliveries_total";
-    let outcomes = Panel::areas("Webhook deliveries by outcome", "Deliveries a minute that this agent sent.")
-        .query(&per_minute("outcome", deliveries, CHOSEN), "{{outcome}}")
-        .without_value("none seen")
-        .unit("reqpm")
-        .coloured(&[("ok", "green")]);
-    let description = "Share of deliveries that were not accepted: results that nobody hears of.";
+    let outcomes =
+        Panel::areas("Webhook deliveries by outcome", "Deliveries a minute that this agent sent. Normal is ok alone.")
+            .query(&per_minute("outcome", deliveries, CHOSEN), "{{outcome}}")
+            .without_value("none seen")
+            .unit("reqpm")
+            .coloured(&[("ok", "green")]);
+    let description = "Share of deliveries that were not accepted: results that nobody hears of. Normal is 0.";
     let refused = Panel::lines("Webhook deliveries that are refused", description)
         .query(&share_failing(deliveries, CHOSEN, &watched(JOB)), "refused")
         .without_value("none seen")

@@ -108,8 +108,8 @@ fn tasks() -> Vec<Placed> {
 }
 
 fn webhooks_and_cards() -> Vec<Placed> {
-    let description =
-        "Share of an agent's deliveries that were not accepted, the ten worst: results that nobody hears of.";
+    let description = "Share of an agent's deliveries that were not accepted, the ten worst: results that nobody hears of. \
+        Normal is 0.";
     let webhooks = Panel::lines("Webhook deliveries that are refused", description)
         .query(&worst_shares("agent", "a2a_push_deliveries_total", CHOSEN), "{{agent}}")
         .without_value("none refused")
@@ -117,7 +117,8 @@ fn webhooks_and_cards() -> Vec<Placed> {
         .max(1.0);
     let shown = format!("max by (agent, version, card) ({})", card(CHOSEN));
     let changed = format!("max by (agent) (a2a_card_changed_timestamp_seconds{{{CHOSEN}}})");
-    let description = "The card that each agent shows, and when it was first seen as it is now.";
+    let description = "The card that each agent shows, and when it was first seen as it is now. Two rows of one agent: its \
+        replicas or caches do not agree.";
     let columns =
         [("agent", "Agent"), ("version", "Version"), ("card", "Fingerprint"), ("Value #B", "Unchanged since")];
     let cards = Panel::table("Cards, the last changed first", description)

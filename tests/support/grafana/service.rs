@@ -56,17 +56,21 @@ fn now() -> Vec<Placed> {
 }
 
 fn incoming() -> Vec<Placed> {
-    let description = "Spans, log records and exchanges a second. What holds no A2A is counted and not kept.";
+    let description = "Spans, log records and exchanges a second; what holds no A2A is counted and not kept. Normal follows \
+        the work of the fleet: nothing at all while it works is A2ADriftSilent.";
     let received = Panel::lines("Received", description)
-        .query(&counting("receiver, signal", "a2a_drift_received_total", CHOSEN), "{{receiver}} {{signal}}")
+        .query(&counting("receiver, signal", "a2a_drift_received_total", CHOSEN), "{{receiver}}: {{signal}}")
         .query(&counting("signal", "a2a_drift_ignored_total", CHOSEN), "no A2A: {{signal}}")
         .without_value("nothing comes in")
         .unit("cps");
-    let connections = Panel::lines("Connections", "Connections of senders that are open.")
-        .query(&format!("max by (instance) (a2a_drift_connections{{{CHOSEN}}})"), "{{instance}}")
-        .counts();
+    let connections = Panel::lines(
+        "Connections",
+        "Connections of senders that are open. Normal is a level line, one or a few a sender.",
+    )
+    .query(&format!("max by (instance) (a2a_drift_connections{{{CHOSEN}}})"), "{{instance}}")
+    .counts();
     let description = "Connections in each step that were not let in (too-many, handshake, accept-failed) or whose \
-        headers took too long (slow-headers).";
+        headers took too long (slow-headers). Normal is none.";
     let lost = counted("a2a_drift_connections_lost_total", CHOSEN);
     let lost = Panel::lines("Connections lost", description)
         .query(&format!("sum by (reason) ({lost}) > 0"), "{{reason}}")
@@ -77,18 +81,20 @@ fn incoming() -> Vec<Placed> {
 }
 
 fn turned_away() -> Vec<Placed> {
-    let description = "Pieces of input a second that were not understood, by reason. Senders do not send them again.";
+    let description = "Pieces of input a second that were not understood, by reason; senders do not send them again. Normal \
+        is none; the log names the place of the first of each.";
     let rejected = Panel::areas("Rejected", description)
         .query(&counting("reason", "a2a_drift_rejected_total", CHOSEN), "{{reason}}")
         .without_value("nothing rejected")
         .unit("cps");
-    let description = "Deliveries a second that were not taken, by reason. Senders keep them and send them again.";
+    let description = "Deliveries a second that were not taken, by reason; senders keep them and send them again. Normal is \
+        none: for minutes, their queues fill and they lose.";
     let refused = Panel::areas("Refused", description)
         .query(&counting("receiver, reason", "a2a_drift_refused_total", CHOSEN), "{{receiver}} {{reason}}")
         .without_value("nothing refused")
         .unit("cps");
     let description = "Requests a second that are wrong as such, by reason: no or another token (unauthenticated), a \
-        path that is none (not-found), too large. Senders give them up.";
+        path that is none (not-found), too large. Senders give them up. Normal is none.";
     let denied = Panel::areas("Denied", description)
         .query(&counting("receiver, reason", "a2a_drift_denied_total", CHOSEN), "{{receiver}} {{reason}}")
         .without_value("nothing denied")
@@ -97,13 +103,14 @@ fn turned_away() -> Vec<Placed> {
 }
 
 fn behind() -> Vec<Placed> {
-    let description = "Age of the oldest delivery that was taken and is not judged.";
+    let description = "Age of the oldest delivery that was taken and is not judged. Normal is below 10 s, whatever the load; \
+        over a minute is A2ADriftBehind.";
     let waiting = Panel::lines("Not judged yet", description)
         .query(&format!("max by (instance) (a2a_drift_lag_seconds{{{CHOSEN}}})"), "{{instance}}")
         .unit("s");
     let (lag, delay) = ("a2a_drift_detection_lag_seconds", "a2a_drift_detection_delay_seconds");
     let description = "From when a finding could first fire to its publication. From arrival: with the time \
-        that the rule itself waits. Points lead to traces.";
+        that the rule itself waits. Normal is some seconds, without the waiting. Points lead to traces.";
     let detection = Panel::lines("Time to a finding", description)
         .query(&quantile("0.5", lag, CHOSEN), "half")
         .query(&quantile("0.99", lag, CHOSEN), "99 in a hundred")
@@ -112,7 +119,8 @@ fn behind() -> Vec<Placed> {
         .without_value("no findings, or not watched")
         .unit("s");
     let share = format!("a2a_drift_queue_bytes{{{CHOSEN}}} / a2a_drift_queue_limit_bytes{{{CHOSEN}}}");
-    let description = "Share of the room for deliveries that wait. At 100 % senders are asked to wait.";
+    let description =
+        "Share of the room for deliveries that wait. Normal is next to nothing; at 100 % senders are asked to wait.";
     let queue = Panel::lines("Queue", description)
         .query(&format!("max by (instance) ({share})"), "{{instance}}")
         .unit("percentunit")
@@ -123,14 +131,15 @@ fn behind() -> Vec<Placed> {
 fn judging() -> Vec<Placed> {
     let (spent, all) = ("a2a_drift_evaluation_seconds_sum", shown_rate("a2a_drift_evaluation_seconds_sum", CHOSEN));
     let spent = format!("sum by (rule) ({})", rate(spent, CHOSEN));
-    let description = "Seconds of evaluation a second, the ten costliest rules: 1 s is one processor.";
+    let description = "Seconds of evaluation a second, the ten costliest rules: 1 s is one processor. Normal is far below; \
+        one rule that takes most of it is the one to mend or leave out.";
     let spent = Panel::areas("Time spent by rule", description)
         .query(&first(10, &spent, &format!("sum by (rule) ({all})")), "{{rule}}")
         .unit("s");
     let failed = "a2a_drift_evaluation_failures_total";
     let (each, all) = (counted(failed, CHOSEN), shown_rate(failed, CHOSEN));
     let description = "Evaluations in each step that ended in an error or ran out of their budget, the five \
-        worst rules. The log names the error.";
+        worst rules. Normal is none; the log names the error.";
     let failed = Panel::lines("Evaluations that fail", description)
         .query(&first(5, &format!("sum by (rule) ({each})"), &format!("sum by (rule) ({all}) > 0")), "{{rule}}")
         .without_value("none fails")
@@ -150,24 +159,31 @@ fn blind() -> Panel {
 }
 
 fn keeping() -> Vec<Placed> {
-    let disk = Panel::areas("On disk", "Size of the write-ahead log and of the Parquet lake.")
-        .query(&format!("sum(a2a_drift_wal_bytes{{{CHOSEN}}})"), "log")
-        .query(&format!("sum(a2a_drift_lake_bytes{{{CHOSEN}}})"), "lake")
-        .unit("bytes");
+    let disk = Panel::areas(
+        "On disk",
+        "Size of the write-ahead log and of the Parquet lake. Normal: the log falls each hour as the lake grows.",
+    )
+    .query(&format!("sum(a2a_drift_wal_bytes{{{CHOSEN}}})"), "log")
+    .query(&format!("sum(a2a_drift_lake_bytes{{{CHOSEN}}})"), "lake")
+    .unit("bytes");
     let alerts = counted("a2a_drift_alerts_failed_total", CHOSEN);
-    let description = "Writes to disk, and alerts that an Alertmanager did not take, in each step.";
+    let description = "Writes to disk, and alerts that an Alertmanager did not take, in each step. Normal is none.";
     let failed = Panel::lines("Writes that fail", description)
         .query(&format!("sum({})", counted("a2a_drift_wal_failures_total", CHOSEN)), "log")
         .query(&format!("sum({})", counted("a2a_drift_lake_failures_total", CHOSEN)), "lake")
         .query(&format!("sum by (alertmanager) ({alerts})"), "alerts to {{alertmanager}}")
         .spikes()
         .counts();
-    let memory = Panel::lines("Memory", "Resident memory of each instance.")
-        .query(&format!("max by (instance) (process_resident_memory_bytes{{{CHOSEN}}})"), "{{instance}}")
-        .unit("bytes");
+    let memory =
+        Panel::lines("Memory", "Resident memory of each instance. Normal levels off below the limit of its container.")
+            .query(&format!("max by (instance) (process_resident_memory_bytes{{{CHOSEN}}})"), "{{instance}}")
+            .unit("bytes");
     let time = rate("process_cpu_seconds_total", CHOSEN);
-    let processor = Panel::lines("Processor", "Processor time of each instance: 1 is one processor.")
-        .query(&format!("sum by (instance) ({time})"), "{{instance}}")
-        .unit("short");
+    let processor = Panel::lines(
+        "Processor",
+        "Processor time of each instance: 1 is one processor. Normal follows what is received.",
+    )
+    .query(&format!("sum by (instance) ({time})"), "{{instance}}")
+    .unit("short");
     [disk, failed, memory, processor].map(|panel| (6, panel)).into()
 }
