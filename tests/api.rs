@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use a2a_drift::api::{Agent, Api, Limits, Readiness, Reload, Snapshot, serve};
+use a2a_drift::api::{Agent, Api, Limits, Readiness, Reload, Runbooks, Snapshot, serve};
 use a2a_drift::findings::{Confidence, Finding, Report, Severity};
 use a2a_drift::instant::Instant;
 use a2a_drift::measures::cards::{Card, Shown, Skill};
@@ -117,6 +117,10 @@ impl Server {
         let api = Api {
             snapshot: Arc::new(ArcSwap::from_pointee(snapshot(three()))),
             exporter: Arc::new(Exporter::new(&[]).unwrap()),
+            runbooks: Arc::new(ArcSwap::from_pointee(Runbooks {
+                rules: "<h3 id=\"split_brain\">".to_owned(),
+                service: "<h2 id=\"a2adriftdown\">".to_owned(),
+            })),
             readiness: Arc::new(Readiness::default()),
             reload,
             token: token.map(Token::new),
@@ -403,9 +407,16 @@ async fn a_page_of_another_site_cannot_reload() {
 #[tokio::test]
 async fn a_token_protects_all_but_health() {
     let mut server = Server::start(Some("s3cret-token")).await;
-    for path in
-        ["/", "/metrics", "/api/v1/findings", "/api/v1/agents", "/api/v1/cards/x", "/nothing", "/healthz/", "//healthz"]
-    {
+    for path in [
+        "/",
+        "/metrics",
+        "/queries/README.md",
+        "/api/v1/findings",
+        "/api/v1/cards/x",
+        "/nothing",
+        "/healthz/",
+        "//healthz",
+    ] {
         for authorization in
             [None, Some("Bearer wrong"), Some("Basic s3cret-token"), Some("Bearer"), Some("Bearer s3cret-token2")]
         {
@@ -427,6 +438,16 @@ async fn a_token_protects_all_but_health() {
         assert_eq!(answer(request).await.0, StatusCode::OK);
     }
     assert!(!format!("{:?}", server.api.token).contains("s3cret"));
+}
+
+#[tokio::test]
+async fn runbooks_are_where_the_repository_has_them() {
+    let server = Server::start(None).await;
+    for (path, anchor) in [("/queries/README.md", "split_brain"), ("/dashboards/README.md", "a2adriftdown")] {
+        let response = server.get(path).send().await.unwrap();
+        assert!(response.headers()["content-type"].to_str().unwrap().starts_with("text/html"), "{path}");
+        assert!(response.text().await.unwrap().contains(&format!("id=\"{anchor}\"")), "{path}");
+    }
 }
 
 #[tokio::test]

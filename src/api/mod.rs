@@ -1,6 +1,6 @@
 //! The service over HTTP, for people and programs that ask: findings, agents, cards, metrics, health, reload.
 //!
-//! In: snapshots that the service replaces as a whole, and requests. Out: JSON, the text of the exporter, one small page.
+//! In: snapshots that the service replaces as a whole, and requests. Out: JSON, the text of the exporter, pages.
 //! Computes no finding and holds no lock while it answers: who asks a lot slows down nobody but itself.
 
 mod agents;
@@ -32,6 +32,7 @@ use crate::publish::prometheus::Exporter;
 use crate::token::Token;
 
 pub use self::health::Readiness;
+pub use self::page::Runbooks;
 pub use self::reload::Reload;
 pub use self::serve::{Limits, serve};
 pub use self::snapshot::{Agent, Snapshot};
@@ -43,6 +44,8 @@ pub struct Api {
     pub snapshot: Arc<ArcSwap<Snapshot>>,
     /// What is counted.
     pub exporter: Arc<Exporter>,
+    /// What to do about findings.
+    pub runbooks: Arc<ArcSwap<Runbooks>>,
     /// Whether the service can do its work.
     pub readiness: Arc<Readiness>,
     /// Where wishes for a reload go.
@@ -58,6 +61,8 @@ impl Api {
         Router::new()
             .route("/", get(page::index))
             .route("/metrics", get(page::metrics))
+            .route("/queries/README.md", get(page::rules))
+            .route("/dashboards/README.md", get(page::service))
             .route("/api/v1/findings", get(findings::list))
             .route("/api/v1/findings/{id}", get(findings::one))
             .route("/api/v1/agents", get(agents::list))

@@ -1,6 +1,7 @@
-//! The page at `/`, and `/metrics`.
+//! The page at `/`, runbooks, and `/metrics`.
 //!
-//! In: requests. Out: links to what there is; the exporter's text. The page holds no word from outside.
+//! In: requests. Out: links to what there is; pages that were made before; the exporter's text. The first page holds no word
+//! from outside.
 
 use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -18,6 +19,8 @@ const PAGE: &str = concat!(
     "<a href=\"/api/v1/findings?severity=critical\">critical only</a></li>\n",
     "<li><a href=\"/api/v1/agents\">Agents</a>: open tasks, findings, cards. The generations of an agent's card are at ",
     "<code>/api/v1/cards/AGENT</code></li>\n",
+    "<li><a href=\"/queries/README.md\">Rules</a> and the <a href=\"/dashboards/README.md\">alerts on the service</a>: ",
+    "what they mean, and what to do</li>\n",
     "<li><a href=\"/metrics\">Metrics</a> for Prometheus</li>\n",
     "<li><a href=\"/healthz\">Health</a> and <a href=\"/readyz\">readiness</a></li>\n",
     "</ul>\n</body>\n</html>\n"
@@ -25,6 +28,26 @@ const PAGE: &str = concat!(
 
 pub(super) async fn index() -> Html<&'static str> {
     Html(PAGE)
+}
+
+/// What to do about findings and alerts, as pages. They stand where the repository has them, so that whatever names a runbook by
+/// its path finds it here.
+#[derive(Debug, Default)]
+pub struct Runbooks {
+    /// Of the rules that are in force.
+    pub rules: String,
+    /// Of the alerts on the service.
+    pub service: String,
+}
+
+/// `GET /queries/README.md`.
+pub(super) async fn rules(State(api): State<Api>) -> Html<String> {
+    Html(api.runbooks.load().rules.clone())
+}
+
+/// `GET /dashboards/README.md`.
+pub(super) async fn service(State(api): State<Api>) -> Html<String> {
+    Html(api.runbooks.load().service.clone())
 }
 
 /// `GET /metrics`, in the format that the scraper asks for.

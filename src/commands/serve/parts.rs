@@ -28,7 +28,7 @@ use super::saving::Saving;
 use super::standing::Standing;
 use super::stored::Stored;
 use super::watching::Watching;
-use super::{clock, following, state};
+use super::{clock, following, reload, state};
 use crate::api::{self, Api, Readiness, Reload, Snapshot};
 use crate::cli::Global;
 use crate::commands::setup::{engine, identities, vocabulary};
@@ -151,11 +151,13 @@ impl Service {
         let shared = Shared::new(stop.clone())?;
         let (reload, reloads) = mpsc::channel(4);
 
+        let runbooks = Arc::new(ArcSwap::from_pointee(reload::runbooks(engine(&config)?.corpus())));
         // Health can be asked while what was stored is read.
         let token = token(&serve)?;
         let api = Api {
             snapshot: Arc::clone(&shared.snapshot),
             exporter: Arc::clone(&shared.exporter),
+            runbooks: Arc::clone(&runbooks),
             readiness: Arc::clone(&shared.readiness),
             reload: reload.clone(),
             token: token.as_deref().map(Token::new),
@@ -202,7 +204,7 @@ impl Service {
         let (end, readiness) = (end_judge.clone(), Arc::clone(&shared.readiness));
         let (renewals, renewed) = mpsc::channel(1);
         let tls = own_tls.into_iter().chain(of_receivers).collect();
-        let reloading = Reloading { global, given, reloads, started: config.serve, tls, renewals };
+        let reloading = Reloading { global, given, reloads, started: config.serve, tls, renewals, runbooks };
         let judge = shared.thread("judge", move || judge.run(heard, reloading, serve.tick, end, readiness))?;
         let intake = shared.thread("intake", move || intake.run(queue, recalled, renewed))?;
         let Shared { tasks, failed, .. } = shared;

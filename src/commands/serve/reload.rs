@@ -6,17 +6,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use tokio::sync::mpsc;
 
 use super::intake::Renewal;
 use super::reading::Reading;
-use crate::api::Reload;
+use crate::api::{Reload, Runbooks};
 use crate::cli::Global;
 use crate::commands::setup::{engine, identities, vocabulary};
 use crate::commands::{configure, told};
 use crate::config::{Config, Overrides, ServeSettings};
 use crate::normalize::identity::IdentitySettings;
-use crate::rules::{self, Engine};
+use crate::rules::{self, Corpus, Engine, render};
 use crate::tls::{Fresh as FreshTls, Tls};
 
 /// Reads rules and settings anew.
@@ -29,6 +30,8 @@ pub(super) struct Reloading {
     pub(super) started: ServeSettings,
     /// Certificates that are in use.
     pub(super) tls: Vec<Arc<Tls>>,
+    /// What to do about findings, as the rules in force say.
+    pub(super) runbooks: Arc<ArcSwap<Runbooks>>,
     /// To who reads what comes.
     pub(super) renewals: mpsc::Sender<Renewal>,
 }
@@ -43,6 +46,11 @@ pub(super) struct Fresh {
     certificates: Vec<FreshTls>,
     /// Settings that came to be others since the start.
     needs_restart: Vec<String>,
+}
+
+/// The pages of these rules.
+pub(super) fn runbooks(corpus: &Corpus) -> Runbooks {
+    Runbooks { rules: render::runbooks(corpus), service: render::service_runbooks() }
 }
 
 impl Reloading {
@@ -73,6 +81,7 @@ impl Reloading {
     /// Brings into force what is not the judge's; what is left for a restart.
     pub(super) async fn apply(&self, fresh: Fresh) -> Vec<String> {
         self.tls.iter().zip(fresh.certificates).for_each(|(tls, fresh)| tls.renew(fresh));
+        self.runbooks.store(Arc::new(runbooks(fresh.engine.corpus())));
         // Without an intake the service is about to end.
         _ = self.renewals.send(fresh.renewal).await;
         if !fresh.needs_restart.is_empty() {

@@ -1,15 +1,17 @@
 //! Pages made of the corpus, so that what is written about a rule is written once, in its file.
 //!
-//! In: rules and views. Out: Markdown for repositories ([`readme`], [`table`]), text for terminals ([`list`], [`show`]) and
-//! alerts for Prometheus ([`mod@alerts`]).
+//! In: rules and views. Out: Markdown for repositories ([`readme`], [`table`]), pages for browsers ([`runbooks`]), text for
+//! terminals ([`list`], [`show`]) and alerts for Prometheus ([`mod@alerts`]).
 //! Needs no edit for a new rule; evaluates nothing.
 
 mod about;
 mod alerts;
+mod html;
 mod markdown;
 mod terminal;
 
 pub use alerts::{alert_name, alerts};
+pub use html::{runbooks, service_runbooks};
 pub use markdown::{readme, table};
 pub use terminal::{list, show};
 

@@ -44,13 +44,13 @@ fn about_agents(dashboard: Dashboard, chosen: &str, several: bool) -> Dashboard 
     let changed = format!("(max by (agent) ({at}) > max by (agent) ({at} offset 5m)) * 1000");
     let dashboard = dashboard.labels("agent", "Agent", &agents, several);
     let dashboard = if several { dashboard.all_is_any() } else { dashboard };
-    let runbooks = "Where queries/README.md of a2a-drift can be read, such as its page in your repository; links to \
-        runbooks lead there. `a2a-drift rules show RULE` prints a runbook as well.";
+    let runbooks = "Where the page of rules can be read: a2a-drift serves it beside its findings, and a repository may have \
+        it; links to runbooks lead there. `a2a-drift rules show RULE` prints a runbook as well.";
     dashboard
         .labels("severity", "Severity", &severities, true)
         .all_is_any()
         .addresses()
-        .typed("runbooks", "Runbooks", "queries/README.md", runbooks)
+        .typed("runbooks", "Runbooks", "http://localhost:9464/queries/README.md", runbooks)
         .marks("Cards", "purple", &changed, "{{agent}} changed its card")
 }
 
