@@ -3,11 +3,17 @@
 //!
 //! The carriers are written here as their documentation and sources say; where that stands is said in tests/formats.
 
-#![allow(missing_docs, unreachable_pub, clippy::unwrap_used, clippy::panic, reason = "a test")]
+#![allow(missing_docs, unreachable_pub, dead_code, clippy::unwrap_used, clippy::panic, reason = "a test")]
 
+#[path = "gateways/day.rs"]
+mod day;
+#[path = "gateways/hooks.rs"]
+mod hooks;
 mod support;
 #[path = "carriers/wrap.rs"]
 mod wrap;
+#[path = "gateways/write.rs"]
+mod write;
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -307,4 +313,47 @@ fn labels_name_the_service_as_telemetry_does_whatever_the_replica() {
     }
     assert!(telemetry.findings.iter().any(|finding| finding.rule == "unauthorized_storm"));
     assert_eq!(ids(&verdict(lines.into_bytes())), ids(&telemetry));
+}
+
+/// Ids of the findings of a rule.
+fn ids_of(rule: &str, bytes: Vec<u8>) -> Vec<String> {
+    let of_rule = verdict(bytes).findings.into_iter().filter(|finding| finding.rule == rule);
+    of_rule.map(|finding| finding.id).collect()
+}
+
+#[test]
+fn lost_tasks_are_one_incident_whatever_a_log_keeps_of_the_time() {
+    let mut day = day::Day::new(day::Speech::Rpc1);
+    // Tapes have nanoseconds, agentgateway microseconds, Kong and HAR milliseconds.
+    day.now += 123_456;
+    day.look(&day::SUMMARY, 0, 200);
+    let tasks = [day.id(), day.id()];
+    tasks.iter().for_each(|task| drop(day.send(&day::SUMMARY, 0, false, &day::told(task, "input-required"))));
+    day.now += day::MINUTE;
+    tasks.iter().for_each(|task| day.poll_unknown(&day::SUMMARY, 0, task));
+    let said =
+        [write::exchange, write::kong_payloads, write::agentgateway_bodies].map(|form| write::lines(&day.calls, form));
+    let said = said.into_iter().chain([write::har(&day.calls)]);
+    let ids: Vec<Vec<String>> = said.map(|bytes| ids_of("lost_after_rotation", bytes)).collect();
+    assert!(ids.iter().all(|of| of.len() == 1 && *of == ids[0]), "{ids:?}");
+}
+
+#[test]
+fn a_storm_is_one_finding_whatever_a_log_keeps_of_the_time() {
+    let calls = hooks::storm();
+    let event = |call: &write::Call| {
+        let (task, url) = (&call.sent["statusUpdate"]["taskId"], format!("http://{}{}", call.host, call.path));
+        let event = json!({"event": "a2a.push.delivery", "time": call.at, "server.address": "agent.example", "a2a.task.id": task,
+            "url.full": url, "http.response.status_code": call.status});
+        Some(event.to_string())
+    };
+    let said = [write::lines(&calls, write::exchange), write::lines(&calls, event), write::har(&calls)];
+    let mut ids: Vec<Vec<String>> = said.into_iter().map(|bytes| ids_of("unauthorized_storm", bytes)).collect();
+    // Apache keeps seconds, the others milliseconds.
+    for (_, form) in hooks::ACCESS_LOGS {
+        let (findings, _) = hooks::analyzed(&write::lines(&calls, form), hooks::WEBHOOKS);
+        ids.push(findings.iter().map(|finding| finding["id"].as_str().unwrap().to_owned()).collect());
+    }
+    assert_eq!(ids.len(), 10);
+    assert!(ids.iter().all(|of| of.len() == 1 && *of == ids[0]), "{ids:?}");
 }

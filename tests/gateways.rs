@@ -8,6 +8,17 @@
 
 mod support;
 
+#[path = "gateways/day.rs"]
+mod day;
+#[path = "gateways/faults.rs"]
+mod faults;
+#[path = "gateways/healthy.rs"]
+mod healthy;
+#[path = "gateways/hooks.rs"]
+mod hooks;
+#[path = "gateways/write.rs"]
+mod write;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write as _;
 use std::path::Path;
@@ -190,15 +201,14 @@ fn kong_with_payloads_says_what_the_tape_says() {
     let kong = formats(&["kong/payloads.ndjson"]);
     let told = findings(&kong, &[("127.0.0.1:8000/summary", "summary")]);
     let taped = findings(&tape(), &[("127.0.0.1:41001", "summary")]);
-    // An incident is named by its time, and Kong's clock has milliseconds.
-    let is_timed = |finding: &Finding| finding.rule == "lost_after_rotation";
     let ids = |findings: &[Finding]| -> BTreeSet<(String, String)> {
-        let id = |finding: &Finding| if is_timed(finding) { String::new() } else { finding.id.clone() };
-        findings.iter().map(|finding| (finding.rule.clone(), id(finding))).collect()
+        findings.iter().map(|finding| (finding.rule.clone(), finding.id.clone())).collect()
     };
     assert!(told.len() > 10);
     assert_eq!(ids(&told), ids(&taped));
-    assert!(["unknown_skill", "stale_card_retry"].iter().all(|rule| rules_of(&told).contains(rule)));
+    assert!(
+        ["unknown_skill", "stale_card_retry", "lost_after_rotation"].iter().all(|rule| rules_of(&told).contains(rule))
+    );
 }
 
 #[test]
@@ -253,6 +263,18 @@ fn envoys_paths_tell_looks_and_calls_of_the_rest_binding_in_all_its_forms() {
 }
 
 #[test]
+fn a_gateways_own_id_of_a_request_is_no_id_of_json_rpc() {
+    for path in ["aisix/usage.ndjson", "envoy/istio.ndjson", "envoy/istio.log", "envoy/default.log"] {
+        let facts = facts(&formats(&[path]));
+        assert!(
+            fixture(&format!("formats/{path}")).windows(4).any(|word| word == b"req-" || word == b"a279"),
+            "{path}"
+        );
+        assert!(facts.exchanges.iter().all(|row| row.own.rpc_id.is_empty()), "{path}");
+    }
+}
+
+#[test]
 fn nginx_tells_calls_by_their_bodies_and_paths_with_either_escape() {
     for path in ["nginx/json.log", "nginx/escaped.log"] {
         let facts = facts(&formats(&[path]));
@@ -266,7 +288,11 @@ fn nginx_tells_calls_by_their_bodies_and_paths_with_either_escape() {
         assert!(sent.clone().all(|row| row.own.outcome.is_empty()), "{path}");
         assert_eq!(facts.cards.len(), 1, "{path}");
     }
-    let facts = facts(&formats(&["nginx/json.log"]));
+    let mut facts = facts(&formats(&["nginx/json.log"]));
+    // Both of its bindings, at two addresses behind the gateway.
+    identity::resolve(&mut facts, &IdentitySettings::default());
+    let agents: BTreeSet<_> = facts.exchanges.iter().map(|row| row.common.agent.as_str()).collect();
+    assert_eq!(agents, ["127.0.0.1:43300"].into());
     let first = facts.exchanges.iter().min_by_key(|row| row.common.observed_at).unwrap();
     // `msec` 1796054267.564 is the end, `request_time` 0.003.
     assert_eq!(

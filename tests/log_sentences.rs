@@ -7,17 +7,26 @@
 
 mod support;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
+use a2a_drift::normalize::identity::{self, IdentitySettings};
 use a2a_drift::tables::Facts;
-use support::judge::{Files, facts};
+use support::judge::{Files, facts, judge};
 
 /// Facts of lines, each behind the time that a container's log gives it; rejects are left out.
 fn of(text: &str) -> Facts {
     facts(&Files::from([("lines.log".to_owned(), text.as_bytes().to_vec())])).0
+}
+
+/// Facts of files, with agents and calls told.
+fn resolved(files: &Files) -> Facts {
+    let (mut facts, _) = facts(files);
+    identity::resolve(&mut facts, &IdentitySettings::default());
+    facts
 }
 
 fn lines(file: &str) -> String {
@@ -53,6 +62,8 @@ fn lines_of_a2a_go_tell_of_calls_deliveries_and_failed_tasks() {
             .collect();
         let expected = [("server", "SendMessage", TASK), ("server", "CancelTask", TASK), ("client", "SendMessage", "")];
         assert_eq!(calls, expected, "{file}");
+        // `request_id` is a UUID of the logger's own, or what a test wrote for one: no id of JSON-RPC.
+        assert!(facts.exchanges.iter().all(|row| row.own.rpc_id.is_empty()), "{file}");
         assert_eq!(facts.exchanges[0].own.outcome, "", "{file}");
         assert_ne!(facts.exchanges[1].own.error_text_class, "", "{file}");
         assert_eq!(facts.exchanges[2].common.agent_ref, "http://127.0.0.1:41001/", "{file}");
@@ -115,6 +126,48 @@ fn a_sentence_of_dotnet_is_on_the_line_below_its_head_or_on_the_same() {
         let [event] = facts.task_events.as_slice() else { panic!("{text}") };
         assert_eq!((event.own.task_id.as_str(), event.own.state.as_str(), facts.len()), ("t-1", "failed", 1), "{text}");
         assert_eq!(event.common.observed_at.0, 1_796_031_113_311_000_000, "{text}");
+    }
+}
+
+#[test]
+fn a_sentence_of_the_console_and_the_delivery_that_was_taped_are_one() {
+    let (console, tape) = ("captures/a2a-js-1.3.0/js.console.cri.log", "captures/a2a-js-1.3.0/js.exchanges.ndjson");
+    let facts = resolved(&[console, tape].map(|file| (file.to_owned(), lines(file).into_bytes())).into());
+    // The console names no trace; each of its 19 sentences stands some milliseconds behind one of 19 posts of the same task.
+    let mut observers: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for row in &facts.push_deliveries {
+        observers.entry(&row.common.call_id).or_default().insert(&row.common.observer);
+    }
+    assert_eq!((facts.push_deliveries.len(), observers.len()), (38, 19));
+    assert!(observers.values().all(|observers| *observers == ["receiver", "server"].into()), "{observers:?}");
+    let storm = |files: &[&str]| {
+        let files = files.iter().map(|file| ((*file).to_owned(), lines(file).into_bytes())).collect();
+        let findings = judge(&files, None).unwrap().findings;
+        findings.into_iter().find(|finding| finding.rule == "unauthorized_storm").map(|storm| (storm.count, storm.id))
+    };
+    assert_eq!(storm(&[tape]).map(|(count, _)| count), Some(12));
+    assert_eq!(storm(&[console, tape]), storm(&[tape]));
+}
+
+#[test]
+fn a_sentence_of_another_answer_or_another_time_is_a_delivery_of_its_own() {
+    let tape = r#"{"startedDateTime": "2026-11-30T09:31:53Z", "time_ms": 3, "leg": "webhook", "client": "10.0.0.9:1", "server": "h:1", "request": {"method": "POST", "url": "http://h:1/hook", "headers": {"traceparent": "00-b4a55c73950cc2728f5c83857ffbc7b1-d85277cb32219500-01"}, "body": {"statusUpdate": {"taskId": "t-1", "contextId": "c", "status": {"state": "TASK_STATE_COMPLETED"}}}}, "response": {"status": 401}}"#;
+    let failed =
+        "Error sending push notification for task_id=t-1 to URL: http://h:1/hook. Error: Error: HTTP 401: Unauthorized";
+    for (said, time, calls) in [
+        (failed, "2026-11-30T09:31:53.311Z", 1),
+        (failed, "2026-11-30T09:31:52.311Z", 2),
+        (failed, "2026-11-30T09:33:53.311Z", 2),
+        ("Push notification sent for task_id=t-1 to URL: http://h:1/hook", "2026-11-30T09:31:53.311Z", 2),
+        (failed.replace("401", "403").as_str(), "2026-11-30T09:31:53.311Z", 2),
+        (failed.replace("t-1", "t-2").as_str(), "2026-11-30T09:31:53.311Z", 2),
+        (failed.replace("/hook", "/other").as_str(), "2026-11-30T09:31:53.311Z", 2),
+    ] {
+        let console = format!("{time} stderr F {said}\n");
+        let files = [("tape", tape.to_owned()), ("console", console)];
+        let facts = resolved(&files.map(|(name, text)| (name.to_owned(), text.into_bytes())).into());
+        let told: BTreeSet<&str> = facts.push_deliveries.iter().map(|row| row.common.call_id.as_str()).collect();
+        assert_eq!((facts.push_deliveries.len(), told.len()), (2, calls), "{said} {time}");
     }
 }
 

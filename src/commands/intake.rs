@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::config::ObserverBySource;
+use crate::config::{LegWord, ObserverBySource, ObserverWord};
+use crate::decode::access_log;
 use crate::decode::record::{Attributes, Observer, Origin, Position, Record, Reject, RejectReason, Sink};
 use crate::findings::{Intake, RejectCount, SourceIntake};
 use crate::normalize::Normalizer;
@@ -94,6 +95,15 @@ impl ObserverBySource {
     /// are, since their observer follows from who received them.
     pub(super) fn mark(&self, record: &mut Record) {
         match record {
+            Record::Exchange(exchange) if self.leg == LegWord::Webhook => {
+                // Whoever stands before a receiver sees what it sees; only agents see what never arrives.
+                let is_sender = self.observer == ObserverWord::Server;
+                exchange.observer = Some(if is_sender { Observer::Server } else { Observer::Receiver });
+                "webhook".clone_into(&mut exchange.leg);
+            }
+            Record::Log(log) if self.leg == LegWord::Webhook && log.event_name == access_log::EVENT => {
+                log.attributes.0.push((access_log::LEG.to_owned(), Value::from("webhook")));
+            }
             Record::Exchange(exchange) if exchange.leg != "webhook" => {
                 exchange.observer = Observer::parse(self.observer.as_str());
                 if !self.name.is_empty() {
@@ -176,11 +186,15 @@ impl Account {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::ObserverWord;
     use crate::decode::record::{Origin, Position};
 
     fn tap(source: &str, name: &str) -> ObserverBySource {
-        ObserverBySource { source: source.into(), observer: ObserverWord::Gateway, name: name.into() }
+        ObserverBySource {
+            source: source.into(),
+            observer: ObserverWord::Gateway,
+            name: name.into(),
+            leg: LegWord::Agent,
+        }
     }
 
     fn reject(reason: RejectReason, line: u64) -> Reject {

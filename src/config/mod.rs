@@ -134,6 +134,20 @@ pub struct ObserverBySource {
     /// Name of the tap.
     #[serde(default)]
     pub name: String,
+    /// What passes there: an access log names no bodies by which webhook calls could be told.
+    #[serde(default)]
+    pub leg: LegWord,
+}
+
+/// Who calls whom.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum LegWord {
+    /// Clients call agents.
+    #[default]
+    Agent,
+    /// Agents call the webhooks of clients.
+    Webhook,
 }
 
 /// The sides that can see a call.
@@ -397,6 +411,10 @@ mod tests {
         let config = load(text, Overrides::default()).unwrap();
         assert_eq!((config.observers[0].observer.as_str(), config.observers[0].name.as_str()), ("gateway", "edge"));
         assert!(load(&text.replace("gateway/*", "a***"), Overrides::default()).unwrap_err().contains("no glob"));
+        let leg = |text: &str| load(text, Overrides::default()).map(|config| config.observers[0].leg);
+        assert_eq!(leg(text), Ok(LegWord::Agent));
+        assert_eq!(leg(&format!("{text}\nleg = \"webhook\"")), Ok(LegWord::Webhook));
+        assert!(leg(&format!("{text}\nleg = \"arm\"")).unwrap_err().contains("unknown variant `arm`"));
     }
 
     #[test]

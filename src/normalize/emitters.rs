@@ -1,4 +1,5 @@
-//! Who wrote what was read: emitters told by their scopes, by names of their attributes, by formats that only they write.
+//! Who wrote what was read: emitters told by their scopes, by names of their attributes, by sentences and formats that only they
+//! write.
 //!
 //! In: `queries/emitters.toml`, records before they become facts. Out: ids of emitters. Decides nothing about facts; what an
 //! emitter can be made to say is the business of the rules.
@@ -33,6 +34,8 @@ struct Emitter {
     scopes: Vec<String>,
     #[serde(default)]
     attributes: Vec<String>,
+    #[serde(default)]
+    sentences: Vec<String>,
 }
 
 /// Emitters met in one source.
@@ -67,6 +70,7 @@ impl Emitters {
             Record::Log(log) => (log.scope.as_str(), Some(&log.attributes), log.body.as_object()),
             Record::Exchange(_) | Record::Document(_) => return,
         };
+        let said = said(record);
         for emitter in &self.emitters {
             if met.ids.contains(&emitter.id) {
                 continue;
@@ -77,7 +81,9 @@ impl Emitters {
             let in_body = || {
                 body.is_some_and(|body| body.iter().any(|(name, value)| begins(name) || nested(name, value, &begins)))
             };
-            if by_scope || attributes.is_some_and(named) || in_body() {
+            let by_words =
+                || said.is_some_and(|said| emitter.sentences.iter().any(|words| said.starts_with(words.as_str())));
+            if by_scope || by_words() || attributes.is_some_and(named) || in_body() {
                 met.ids.insert(emitter.id.clone());
             }
         }
@@ -88,6 +94,13 @@ impl Emitters {
         let of_format = self.emitters.iter().filter(|emitter| emitter.formats.iter().any(|own| own == format));
         met.ids.extend(of_format.map(|emitter| emitter.id.clone()));
     }
+}
+
+/// What a program says that names no logger: loggers' names tell more than words.
+fn said(record: &Record) -> Option<&str> {
+    let Record::Log(log) = record else { return None };
+    let named = || ["message", "msg"].iter().find_map(|name| log.body.get(name)?.as_str());
+    if log.scope.is_empty() { log.body.as_str().or_else(named) } else { None }
 }
 
 /// Whether a dotted name begins at a member: `{"ai": {"a2a": {...}}}` is `ai.a2a.`.
@@ -132,7 +145,8 @@ mod tests {
     fn every_emitter_of_the_file_can_be_told() {
         let read: Emitters = toml::from_str(EMBEDDED).unwrap();
         assert!(read.emitters.len() >= 10);
-        let told = |e: &Emitter| !e.formats.is_empty() || !e.scopes.is_empty() || !e.attributes.is_empty();
+        let told =
+            |e: &Emitter| [&e.formats, &e.scopes, &e.attributes, &e.sentences].iter().any(|list| !list.is_empty());
         assert!(read.emitters.iter().filter(|emitter| emitter.id != "any").all(told));
     }
 
@@ -145,6 +159,11 @@ mod tests {
         // Both say `a2a_agent_name`.
         assert_eq!(met(&log("", &[], json!({"a2a_agent_name": "x", "a2a_operation": "message/send"}))), ["aisix"]);
         assert_eq!(met(&log("", &[], json!({"a2a_agent_name": "x", "fingerprint_metadata": null}))), ["crewai"]);
+        assert_eq!(met(&log("A2A.AspNetCore", &[], Value::Null)), ["a2a-dotnet"]);
+        let sent = json!("Push notification sent for task_id=t-1 to URL: http://h/hook");
+        assert_eq!(met(&log("", &[], sent.clone())), ["a2a-js"]);
+        assert_eq!(met(&log("a2a.server.tasks.base_push_notification_sender", &[], sent)), ["a2a-python"]);
+        assert_eq!(met(&log("", &[], json!({"msg": "a2a call failed", "method": "GetTask"}))), ["a2a-go"]);
         assert_eq!(met(&log("my.app", &["http.method"], json!({"message": "x"}))), Vec::<String>::new());
     }
 

@@ -75,21 +75,34 @@ grouped AS (
     FROM spaced AS s
 ),
 
-incidents AS (
+-- By the second, which every log has: what began in one is one incident.
+placed AS (
     SELECT
         g.agent,
-        g.run,
+        g.task_id,
+        g.seen_at,
+        g.seen_fact_id,
+        g.lost_at,
+        g.missing_fact_id,
         g.changed_at,
-        coalesce(g.changed_at, min(g.lost_at)) AS incident,
-        count(*) AS tasks,
-        array_agg(g.task_id ORDER BY g.lost_at, g.missing_fact_id) AS task_ids,
-        array_agg(g.seen_fact_id ORDER BY g.lost_at, g.missing_fact_id) AS seen_fact_ids,
-        array_agg(g.missing_fact_id ORDER BY g.lost_at, g.missing_fact_id) AS missing_fact_ids,
-        bool_or(g.lost_at <= g.seen_at + CAST($instant AS INTERVAL)) AS is_soon,
-        min(g.lost_at) AS first_at,
-        max(g.lost_at) AS last_at
+        date_trunc('second', coalesce(g.changed_at, min(g.lost_at) OVER (PARTITION BY g.agent, g.changed_at, g.run))) AS incident
     FROM grouped AS g
-    GROUP BY g.agent, g.changed_at, g.run
+),
+
+incidents AS (
+    SELECT
+        p.agent,
+        p.incident,
+        max(p.changed_at) AS changed_at,
+        count(*) AS tasks,
+        array_agg(p.task_id ORDER BY p.lost_at, p.missing_fact_id) AS task_ids,
+        array_agg(p.seen_fact_id ORDER BY p.lost_at, p.missing_fact_id) AS seen_fact_ids,
+        array_agg(p.missing_fact_id ORDER BY p.lost_at, p.missing_fact_id) AS missing_fact_ids,
+        bool_or(p.lost_at <= p.seen_at + CAST($instant AS INTERVAL)) AS is_soon,
+        min(p.lost_at) AS first_at,
+        max(p.lost_at) AS last_at
+    FROM placed AS p
+    GROUP BY p.agent, p.incident
 ),
 
 changes AS (

@@ -3,7 +3,7 @@
 -- status   = "stable"
 -- since    = "0.1.0"
 -- by       = ["url"]
--- entity   = ["agent", "url", "started_at"]
+-- entity   = ["url", "started_at"]
 -- needs    = ["push_deliveries.http_status"]
 -- summary  = "{kind} at {url}: {count} deliveries of {tasks_said} refused with 401 or 403"
 -- suspect  = "webhook-receiver"
@@ -15,7 +15,7 @@
 -- ## What it finds
 -- A streak of refusals begins with a 401 or 403 after an accepted delivery (or after none). It is a storm when three distinct tasks are refused within
 -- `window`, or `refusals` deliveries over at least `window`, and at least `share` of all deliveries at the url are refused in that time; streaks that begin within
--- `window` of a storm's refusals belong to it. Fewer refusals with nothing delivered between are a dead receiver, a note. One refusal is nothing.
+-- `window` of a storm's refusals belong to it, and streaks that begin in one second are one: not every log is finer. Fewer refusals with nothing delivered between are a dead receiver, a note. One refusal is nothing.
 -- ## Why it matters
 -- The agents go on working and nobody hears of it: results are lost one by one, and senders that do not retry drop them for good (record 004).
 -- ## First checks
@@ -286,9 +286,9 @@ placed AS (
         r.fact_id,
         r.streak,
         s.judged_at,
-        coalesce(s.started_at, r.streak_at) AS started_at,
+        date_trunc('second', coalesce(s.started_at, r.streak_at)) AS started_at,
         row_number() OVER (
-            PARTITION BY r.url, coalesce(s.started_at, r.streak_at), r.task_id ORDER BY r.observed_at, r.fact_id
+            PARTITION BY r.url, date_trunc('second', coalesce(s.started_at, r.streak_at)), r.task_id ORDER BY r.observed_at, r.fact_id
         ) AS nth_of_task
     FROM refusals AS r
     INNER JOIN begun AS b ON r.url = b.url AND r.streak = b.streak
@@ -315,8 +315,9 @@ counted AS (
         r.url,
         r.started_at,
         max(CASE WHEN r.nth = 1 THEN r.agent ELSE '' END) AS agent,
-        max(r.judged_at) AS judged_at,
+        min(r.judged_at) AS judged_at,
         max(CASE WHEN r.nth = 2 THEN r.observed_at END) AS second_at,
+        min(r.observed_at) AS first_seen,
         max(r.observed_at) AS last_seen,
         min(r.streak) AS first_streak,
         max(r.streak) AS last_streak,
@@ -353,7 +354,7 @@ SELECT
         CASE WHEN coalesce(n.fact_id, '') = '' THEN ' or since' ELSE ', and does so again' END
     ) AS why,
     coalesce(c.judged_at, c.second_at) AS observed_at,
-    c.started_at AS first_seen,
+    c.first_seen,
     c.last_seen,
     c.refused_fact_ids,
     coalesce(a.fact_id, '') AS accepted_fact_id,

@@ -31,6 +31,9 @@ pub const UPSTREAM: &str = "upstream.address";
 /// Attribute of how long the call took, as text with a unit.
 pub const DURATION: &str = "duration";
 
+/// Attribute that says `webhook` where a user knows that agents call webhooks there.
+pub const LEG: &str = "a2a.leg";
+
 /// Headers of the request that say to which call and to which version of a protocol it belongs.
 const HEADERS: [&str; 2] = ["traceparent", "a2a-version"];
 

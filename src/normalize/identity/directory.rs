@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::places::Places;
+use super::routes::Route;
 use super::site::Site;
 use super::ties::Ties;
 use crate::tables::{CardEndpointRow, CardRow};
@@ -116,9 +117,9 @@ impl Directory {
     }
 
     /// Takes a call that went to one place and was answered at another, or forgets one.
-    pub(super) fn route(&mut self, route: Option<(Site, Site)>, came: bool) {
-        if let Some((called, behind)) = route {
-            self.ties.route(&called, &behind, came);
+    pub(super) fn route(&mut self, route: Option<Route>, came: bool) {
+        if let Some(route) = route {
+            self.ties.route(&route, came);
         }
     }
 

@@ -1,9 +1,9 @@
 //! Where gateways pass calls on to, and which places that makes one.
 //!
 //! In: the place that was called at a gateway and the address behind it, by the gateway's own word or because the agent saw the
-//! same call at another place, any number of times. Out: the pairs that there are,
+//! same call at another place, any number of times. Out: the routes that there are,
 //! and for some authorities the places that are one agent. An address behind two agents of gateways says nothing of
-//! either, and neither does one at which several agents answer. A function of the pairs and of the groups that cards make.
+//! either, and neither does one at which several agents answer. A function of the routes and of the groups that cards make.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,18 +13,38 @@ use crate::tables::ExchangeRow;
 /// Exchanges of one call that are looked at in pairs; a span with more is around several calls.
 pub(super) const MOST_OF_A_CALL: usize = 8;
 
+/// Ends of paths by which agents tell their interfaces apart: of HTTP+JSON, whose paths of 0.3 begin with `v1`, and of JSON-RPC.
+const REST_WORDS: [&str; 7] = ["a2a", "rest", "http", "http+json", "http-json", "json", "v1"];
+const RPC_WORDS: [&str; 4] = ["a2a", "jsonrpc", "json-rpc", "rpc"];
+
+/// A place called, and the address behind it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Route {
+    pub(super) called: Site,
+    /// Called by the paths of the HTTP+JSON binding.
+    is_rest: bool,
+    pub(super) behind: Site,
+}
+
+impl Route {
+    /// The first route of an authority in the order of routes.
+    fn first(authority: &str) -> Self {
+        Self { called: Site::first(authority), is_rest: false, behind: Site::first("") }
+    }
+}
+
 /// The place called and the address behind it, as a gateway says it itself. A loopback address is that of whoever shares the
 /// gateway's machine, and tells nothing elsewhere.
-pub(super) fn told(row: &ExchangeRow) -> Option<(Site, Site)> {
+pub(super) fn told(row: &ExchangeRow) -> Option<Route> {
     if row.common.observer != "gateway" || row.own.server_address.is_empty() {
         return None;
     }
     let behind = Site::parse(&row.own.server_address).filter(|behind| behind.path.is_empty())?;
-    pair(called(row)?, behind)
+    route(row, behind)
 }
 
 /// The same of two exchanges of one call: where its caller or a gateway saw it, and where the agent did.
-pub(super) fn shared(one: &ExchangeRow, other: &ExchangeRow) -> Option<(Site, Site)> {
+pub(super) fn shared(one: &ExchangeRow, other: &ExchangeRow) -> Option<Route> {
     let is_server = |row: &ExchangeRow| row.common.observer == "server";
     let (front, back) = match (is_server(one), is_server(other)) {
         (false, true) => (one, other),
@@ -34,7 +54,7 @@ pub(super) fn shared(one: &ExchangeRow, other: &ExchangeRow) -> Option<(Site, Si
     if front.common.agent_ref == back.common.agent_ref {
         return None;
     }
-    pair(called(front)?, Site { path: String::new(), ..called(back)? })
+    route(front, Site { path: String::new(), ..called(back)? })
 }
 
 fn called(row: &ExchangeRow) -> Option<Site> {
@@ -43,49 +63,51 @@ fn called(row: &ExchangeRow) -> Option<Site> {
     if is_named { None } else { Site::parse(reference).map(Site::card_base) }
 }
 
-fn pair(called: Site, behind: Site) -> Option<(Site, Site)> {
+fn route(front: &ExchangeRow, behind: Site) -> Option<Route> {
+    let called = called(front)?;
     let is_elsewhere = behind.is_loopback() && !called.is_loopback();
-    (!is_elsewhere && called.authority != behind.authority).then_some((called, behind))
+    let leads_away = !is_elsewhere && called.authority != behind.authority;
+    leads_away.then(|| Route { called, is_rest: front.own.binding == "http+json", behind })
 }
 
-/// Pairs of a place called and the address behind it.
+/// Routes, and how many calls took each.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Routes {
-    pairs: BTreeMap<(Site, Site), usize>,
-    back: BTreeSet<(Site, Site)>,
+    calls: BTreeMap<Route, usize>,
+    /// The same from behind.
+    back: BTreeSet<(Site, Route)>,
 }
 
 impl Routes {
-    /// One call more or less; whether the pair appeared or went.
-    pub(super) fn count(&mut self, called: &Site, behind: &Site, came: bool) -> bool {
-        let pair = (called.clone(), behind.clone());
-        let before = self.pairs.get(&pair).copied().unwrap_or(0);
+    /// One call more or less; whether the route appeared or went.
+    pub(super) fn count(&mut self, route: &Route, came: bool) -> bool {
+        let before = self.calls.get(route).copied().unwrap_or(0);
         let now = if came { before + 1 } else { before.saturating_sub(1) };
-        let back = (behind.clone(), called.clone());
+        let back = (route.behind.clone(), route.clone());
         match now {
             0 => {
-                self.pairs.remove(&pair);
+                self.calls.remove(route);
                 self.back.remove(&back);
             }
             _ => {
-                self.pairs.insert(pair, now);
+                self.calls.insert(route.clone(), now);
                 self.back.insert(back);
             }
         }
         (before == 0) != (now == 0)
     }
 
-    /// Places called at an authority, each with an address behind it.
-    fn of(&self, authority: &str) -> impl Iterator<Item = (&Site, &Site)> {
-        let pairs = self.pairs.range((Site::first(authority), Site::first(""))..).map(|((called, to), _)| (called, to));
-        pairs.take_while(move |(called, _)| called.authority == authority)
+    /// Routes from the places of an authority.
+    fn of(&self, authority: &str) -> impl Iterator<Item = &Route> {
+        let routes = self.calls.range(Route::first(authority)..).map(|(route, _)| route);
+        routes.take_while(move |route| route.called.authority == authority)
     }
 
     /// Authorities on the other side of an authority's routes.
     pub(super) fn beside(&self, authority: &str) -> impl Iterator<Item = &str> {
-        let back = self.back.range((Site::first(authority), Site::first(""))..);
-        let back = back.take_while(move |(behind, _)| behind.authority == authority).map(|(_, called)| called);
-        self.of(authority).map(|(_, behind)| behind).chain(back).map(|site| site.authority.as_str())
+        let back = self.back.range((Site::first(authority), Route::first(""))..);
+        let back = back.take_while(move |(behind, _)| behind.authority == authority).map(|(_, route)| &route.called);
+        self.of(authority).map(|route| &route.behind).chain(back).map(|site| site.authority.as_str())
     }
 }
 
@@ -109,16 +131,21 @@ pub(super) enum Front {
 /// The places in front, each with the group or address behind it that is the same agent.
 pub(super) fn ties(routes: &Routes, authorities: &BTreeSet<String>, groups: &impl Grouped) -> Vec<(Front, Front)> {
     let mut fronts: BTreeMap<&Site, BTreeSet<Front>> = BTreeMap::new();
+    let mut bindings: BTreeMap<&Site, &Site> = BTreeMap::new();
     for authority in authorities {
-        let known = routes.of(authority).filter_map(|(called, behind)| Some((groups.holder(called)?, behind)));
+        let known = routes.of(authority).filter_map(|route| Some((groups.holder(&route.called)?, &route.behind)));
         for (group, behind) in known {
             fronts.entry(behind).or_default().insert(Front::Group(group));
         }
-        let unknown: Vec<(&Site, &Site)> =
-            routes.of(authority).filter(|(called, _)| groups.holder(called).is_none()).collect();
-        for (place, behind) in unknown_fronts(authority, &unknown, groups.at(authority).is_empty()) {
+        let unknown: Vec<&Route> =
+            routes.of(authority).filter(|route| groups.holder(&route.called).is_none()).collect();
+        let first = of_other_bindings(&unknown);
+        let first_of = |called| first.get(called).copied().unwrap_or(called);
+        let pairs: Vec<(&Site, &Site)> = unknown.iter().map(|route| (first_of(&route.called), &route.behind)).collect();
+        for (place, behind) in unknown_fronts(authority, &pairs, groups.at(authority).is_empty()) {
             fronts.entry(behind).or_default().insert(Front::Place(place));
         }
+        bindings.extend(first);
     }
     let only = |fronts: BTreeSet<Front>| fronts.into_iter().next();
     let one = fronts.into_iter().filter(|(_, fronts)| fronts.len() == 1);
@@ -131,7 +158,45 @@ pub(super) fn ties(routes: &Routes, authorities: &BTreeSet<String>, groups: &imp
         };
         Some((only(fronts)?, back))
     });
-    tied.collect()
+    let mut tied: Vec<(Front, Front)> = tied.collect();
+    let is_front = |place: &Site| tied.iter().any(|(front, _)| *front == Front::Place(place.clone()));
+    let other = bindings.into_iter().filter(|(_, first)| is_front(first));
+    let other: Vec<_> =
+        other.map(|(called, first)| (Front::Place(first.clone()), Front::Place(called.clone()))).collect();
+    tied.extend(other);
+    tied
+}
+
+/// Places that are the same agent's in another binding, each with the first of them: what is left of both paths without the
+/// words by which bindings and versions are told apart is the same, and no binding is there twice.
+fn of_other_bindings<'a>(routes: &[&'a Route]) -> BTreeMap<&'a Site, &'a Site> {
+    let mut by_agent: BTreeMap<&str, BTreeSet<(&Site, bool)>> = BTreeMap::new();
+    for route in routes {
+        by_agent.entry(without_binding(route)).or_default().insert((&route.called, route.is_rest));
+    }
+    let mut first = BTreeMap::new();
+    for places in by_agent.into_values() {
+        let places: Vec<(&Site, bool)> = places.into_iter().collect();
+        if let [(one, rest), (other, other_rest)] = places.as_slice()
+            && one != other
+            && rest != other_rest
+        {
+            first.insert(*other, *one);
+        }
+    }
+    first
+}
+
+/// The path that was called, without what names its binding at the end.
+fn without_binding(route: &Route) -> &str {
+    let words: &[&str] = if route.is_rest { &REST_WORDS } else { &RPC_WORDS };
+    let mut path = route.called.path.as_str();
+    while let Some((before, last)) = path.rsplit_once('/')
+        && words.contains(&last)
+    {
+        path = before;
+    }
+    path
 }
 
 /// What stands in front of addresses where no card tells. Where all that is called at a gateway leads to the same addresses,
@@ -160,6 +225,6 @@ fn unknown_fronts<'a>(authority: &str, pairs: &[(&'a Site, &'a Site)], is_bare: 
 impl Routes {
     /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
-        self.pairs.is_empty() && self.back.is_empty()
+        self.calls.is_empty() && self.back.is_empty()
     }
 }

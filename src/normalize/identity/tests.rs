@@ -315,6 +315,61 @@ fn a_gateway_before_one_agent_keeps_the_name_that_it_has_without_routes() {
     assert_eq!(agents(&mut facts), ["gw", "gw", "gw", "gw"]);
 }
 
+/// A gateway's agents by the places called, each with its binding and the address behind it.
+fn behind_gateway(calls: &[(&str, &str, &str)]) -> Vec<String> {
+    let mut facts = Facts::default();
+    for (place, binding, behind) in calls {
+        call(
+            place,
+            |_, own| {
+                own.server_address = (*behind).to_owned();
+                own.binding = (*binding).to_owned();
+            },
+            &mut facts,
+        );
+    }
+    agents(&mut facts)
+}
+
+#[test]
+fn two_bindings_of_an_agent_at_a_gateway_are_one_without_its_card() {
+    let other = ("http://gw/other", "jsonrpc", "10.0.0.9:80");
+    for (rpc, rest, agent) in [
+        ("http://gw/a", "http://gw/a/rest/v1", "gw/a"),
+        ("http://gw/a", "http://gw/a/v1", "gw/a"),
+        ("http://gw/a/jsonrpc", "http://gw/a/rest", "gw/a/jsonrpc"),
+        ("http://gw/a/a2a", "http://gw/a/rest", "gw/a/a2a"),
+    ] {
+        let calls = [(rpc, "jsonrpc", "10.0.0.1:80"), (rest, "http+json", "10.0.0.2:80"), other];
+        assert_eq!(behind_gateway(&calls), [agent, agent, "gw/other"], "{rest}");
+        // Where nothing else is behind the gateway, it is the agent.
+        assert_eq!(behind_gateway(&calls[..2]), ["gw", "gw"], "{rest}");
+    }
+}
+
+#[test]
+fn agents_below_one_another_at_a_gateway_stay_two() {
+    for [(one, binding), (other, other_binding)] in [
+        [("http://gw/a", "jsonrpc"), ("http://gw/a/b", "jsonrpc")],
+        [("http://gw/a", "jsonrpc"), ("http://gw/a/b", "http+json")],
+        [("http://gw/a", "jsonrpc"), ("http://gw/a/b/v1", "http+json")],
+        [("http://gw/a", "http+json"), ("http://gw/a/b", "jsonrpc")],
+        // A binding that is there twice is of two agents, whatever its path.
+        [("http://gw/a", "jsonrpc"), ("http://gw/a/rest", "jsonrpc")],
+        [("http://gw/a/v1", "http+json"), ("http://gw/a/rest", "http+json")],
+    ] {
+        let calls = [(one, binding, "10.0.0.1:80"), (other, other_binding, "10.0.0.2:80")];
+        let places = [one, other].map(|place| place.trim_start_matches("http://"));
+        assert_eq!(behind_gateway(&calls), places);
+    }
+    let three = [
+        ("http://gw/a", "jsonrpc", "10.0.0.1:80"),
+        ("http://gw/a/rest", "http+json", "10.0.0.2:80"),
+        ("http://gw/a/v1", "http+json", "10.0.0.3:80"),
+    ];
+    assert_eq!(behind_gateway(&three), ["gw/a", "gw/a/rest", "gw/a/v1"], "which of them it is cannot be told");
+}
+
 #[test]
 fn an_address_behind_two_agents_or_before_two_is_neither() {
     let mut facts = Facts::default();

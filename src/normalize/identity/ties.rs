@@ -5,7 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::routes::Routes;
+use super::routes::{Route, Routes};
 use super::site::Site;
 
 /// Ties between places.
@@ -93,9 +93,9 @@ impl Ties {
     }
 
     /// A call that a gateway passed on.
-    pub(super) fn route(&mut self, called: &Site, behind: &Site, came: bool) {
-        if self.routes.count(called, behind, came) {
-            self.changed.extend([called.authority.clone(), behind.authority.clone()]);
+    pub(super) fn route(&mut self, route: &Route, came: bool) {
+        if self.routes.count(route, came) {
+            self.changed.extend([route.called.authority.clone(), route.behind.authority.clone()]);
         }
     }
 

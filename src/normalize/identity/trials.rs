@@ -64,13 +64,15 @@ fn seeds(most: u64) -> std::ops::Range<u64> {
     }
 }
 
-const PLACES: [&str; 12] = [
+const PLACES: [&str; 14] = [
     "http://a/a2a",
     "http://a/rest",
     "http://b",
     "http://gw/x",
     "http://gw/y",
     "http://gw/y/z",
+    "http://gw/x/rest/v1",
+    "http://gw/y/jsonrpc",
     "//c:1",
     "c:1",
     "http://localhost:8000/",
@@ -120,6 +122,7 @@ fn fact(dice: &mut Dice, wide: usize, facts: &mut Facts) {
                 rpc_id: dice.id("", 2),
                 message_id: dice.id("m", wide),
                 task_id: dice.id("k", wide),
+                binding: dice.pick(&["", "jsonrpc", "http+json"]).to_owned(),
                 server_address: if dice.one_in(2) { dice.pick(&BEHIND).to_owned() } else { String::new() },
                 ..ExchangeColumns::default()
             };

@@ -2,9 +2,11 @@
 //!
 //! In: a record that a gateway wrote at the end of a call. Out: the call it tells of, as the span that the gateway might have
 //! exported, or as a taped exchange where it holds bodies. Of a line without a word of A2A's the path alone tells: a look at
-//! a card, a call of the HTTP+JSON binding, a post to a webhook. Other lines are left alone.
+//! a card, a call of the HTTP+JSON binding, a post to a webhook. Where a user says that webhooks are behind a gateway, every post is
+//! one. Other lines are left alone.
 
-use crate::decode::record::{Body, Exchange};
+use crate::decode::access_log::LEG;
+use crate::decode::record::{Body, Exchange, Observer};
 use crate::normalize::aliases::{Aliases, Carrier, Key};
 use crate::normalize::card;
 use crate::normalize::protocol::request;
@@ -19,6 +21,9 @@ use super::{Context, Telemetry, body};
 /// Reads a line.
 pub(super) fn read(reader: &Reader<'_>, telemetry: &mut Telemetry) -> Option<Exchange> {
     let (carrier, context) = (&reader.carrier, reader.context);
+    if carrier.attributes.text(LEG).as_deref() == Some("webhook") {
+        return webhook(reader, telemetry);
+    }
     let statement = Statement::read(context.aliases, carrier).filter(Statement::is_call).map(|said| Statement {
         gateway: true,
         // The address behind the gateway is not the one that was called.
@@ -38,6 +43,28 @@ pub(super) fn read(reader: &Reader<'_>, telemetry: &mut Telemetry) -> Option<Exc
         Some(taped) => return Some(taped),
         None => telemetry.nodes.push(node),
     }
+    None
+}
+
+/// Reads a line of a gateway that has webhooks behind it.
+fn webhook(reader: &Reader<'_>, telemetry: &mut Telemetry) -> Option<Exchange> {
+    let (carrier, context) = (&reader.carrier, reader.context);
+    let mut seen = reader.seen.clone();
+    let parent = caller(&mut seen, &reader.text(Key::Traceparent));
+    let mut node = Node::of_access_log(seen, parent, None, carrier, context);
+    let http = node.wire.as_deref_mut().filter(|http| http.method == "POST")?;
+    if http.url.is_empty() {
+        // Which host it was is not told; the path still tells webhooks apart.
+        http.url.clone_from(&http.path);
+    } else if http.url.starts_with("//") {
+        // As the readers of other access logs take it, so that a webhook has one url.
+        http.url.insert_str(0, "http:");
+    }
+    node.webhook = true;
+    if let Some(taped) = body::of_carrier(&node, carrier, context) {
+        return Some(Exchange { leg: "webhook".to_owned(), observer: Some(Observer::Receiver), ..taped });
+    }
+    telemetry.nodes.push(node);
     None
 }
 

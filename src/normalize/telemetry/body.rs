@@ -36,7 +36,8 @@ pub(super) fn of_carrier(node: &Node, carrier: &Carrier<'_>, context: &Context<'
     let request_body = body(Key::RequestBody).or_else(nothing)?;
     let said = node.statement.as_deref();
     // The POST of an agent to a model holds JSON as well. Only what calls itself A2A is taken.
-    let is_call = said.is_some() || request_body.to_json().is_some_and(|json| json.get("jsonrpc").is_some());
+    let is_call =
+        node.webhook || said.is_some() || request_body.to_json().is_some_and(|json| json.get("jsonrpc").is_some());
     if !is_call && !is_look {
         return None;
     }

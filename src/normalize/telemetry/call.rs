@@ -48,7 +48,7 @@ pub(super) fn facts(
         if let Some(http) = view.first.http().filter(|http| http.method == "GET" && card::is_card_path(&http.path)) {
             push_look(view.first, http, other.and_then(|other| other.first.http()), facts);
         }
-        if !view.is_call(other, &bases, known) {
+        if view.first.webhook || !view.is_call(other, &bases, known) {
             deliveries.consider(index);
         } else if view.on_wire || view.spoke || view.stands_alone(&on_wire, known) {
             let node = calls.get(index).and_then(|call| call.nodes.first().copied()).unwrap_or_default();

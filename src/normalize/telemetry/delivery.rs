@@ -181,7 +181,7 @@ impl<'a> Deliveries<'a> {
             };
             let call_id = call_id(&node.parent);
             let url = sent.get(&call_id);
-            let told = http.token.is_some() || hooks.knows(&http.url);
+            let told = node.webhook || http.token.is_some() || hooks.knows(&http.url);
             let looks = self.traces.contains(node.seen.trace_id.as_str()) && self.aliases.is_webhook_path(&http.path);
             if url.is_some() || told || looks {
                 // The receiver knows itself by the address it listens on; the sender's url is that of the push config.

@@ -57,6 +57,9 @@ pub(super) struct Node {
     pub(super) call_path: bool,
     /// POSTs inside are deliveries to webhooks.
     pub(super) delivers: bool,
+    /// It is a delivery to a webhook, by a user's word.
+    #[serde(default)]
+    pub(super) webhook: bool,
     pub(super) failure: Option<Box<Failure>>,
 }
 
@@ -106,6 +109,7 @@ impl Node {
             sdk_error: sdk && aliases.is_error_span(&span.name),
             sdk_binding: if sdk { binding_by_name(&span.name) } else { "" }.to_owned(),
             delivers,
+            webhook: false,
             failure: failure(span, sdk, &carrier, context).map(Box::new),
         })
     }
@@ -138,6 +142,7 @@ impl Node {
             sdk_error: false,
             sdk_binding: String::new(),
             delivers: false,
+            webhook: false,
             failure: failure.map(Box::new),
         }
     }

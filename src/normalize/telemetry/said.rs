@@ -60,6 +60,7 @@ pub(super) struct TapedDelivery {
     pub(super) at: Instant,
     pub(super) call_id: String,
     pub(super) url: String,
+    pub(super) status: Option<i64>,
 }
 
 impl Said {
@@ -79,6 +80,7 @@ impl Said {
                 at: row.common.observed_at,
                 call_id: call_id(&row.common.span_id),
                 url: row.own.url.clone(),
+                status: row.own.http_status,
             };
             let said = self.traces.entry(row.common.trace_id.clone()).or_default();
             // The same delivery read twice is one.
