@@ -3,14 +3,17 @@
 //! In: the process's arguments and `A2A_DRIFT_*` variables. Out: [`Cli`]. Holds no default that a configuration file may
 //! set: an option that was not given is `None`, and `config` decides.
 
+mod moment;
+
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 use crate::config::{FailOn, Format, Listen, address};
 use crate::instant::Instant;
+
+pub use moment::Moment;
 
 /// Find where what A2A agents advertise, what they do and what their callers believe have drifted apart.
 #[derive(Debug, Parser)]
@@ -132,8 +135,9 @@ pub struct Analyze {
     /// Exit with 2 when this rule is blind on the input; may be given several times, `all` for every rule asked for
     #[arg(long = "need", value_name = "ID", env = "A2A_DRIFT_NEED", hide_env_values = true, value_delimiter = ',')]
     pub needed: Vec<String>,
-    /// Show findings as they stood at this instant, such as 2026-11-30T06:15:00Z [default: each agent's last fact]
-    #[arg(long, value_name = "RFC3339", env = "A2A_DRIFT_AS_OF", hide_env_values = true, value_parser = parse_instant)]
+    /// Show findings as they stood at this instant, such as 2026-11-30T06:15:00Z; a date alone is the end of that day in UTC
+    /// [default: each agent's last fact]
+    #[arg(long, value_name = "WHEN", env = "A2A_DRIFT_AS_OF", hide_env_values = true, value_parser = moment::as_of)]
     pub as_of: Option<Instant>,
     /// Show only what was seen in this window
     #[command(flatten)]
@@ -152,22 +156,13 @@ pub struct Analyze {
 /// A window of time.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct When {
-    /// Show only what was seen at or after this: an instant, or a time before the end of the input such as 2h. Everything is
-    /// read and judged all the same: half of a task would look like drift
-    #[arg(long, value_name = "WHEN", value_parser = parse_moment)]
+    /// Show only what was seen at or after this: an instant, a date (its beginning, UTC), or a time before the end of the input
+    /// such as 2h. Everything is read and judged all the same: half of a task would look like drift
+    #[arg(long, value_name = "WHEN", value_parser = moment::since)]
     pub since: Option<Moment>,
-    /// Show only what was first seen at or before this, in the same forms
-    #[arg(long, value_name = "WHEN", value_parser = parse_moment)]
+    /// Show only what was first seen at or before this, in the same forms; a date is the end of that day
+    #[arg(long, value_name = "WHEN", value_parser = moment::until)]
     pub until: Option<Moment>,
-}
-
-/// An instant, or one that is told by its distance from the end of the input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Moment {
-    /// The instant.
-    At(Instant),
-    /// So long before the end.
-    Before(Duration),
 }
 
 /// Options of `coverage`.
@@ -199,11 +194,12 @@ pub struct Coverage {
 /// A window of time in which facts were observed.
 #[derive(Debug, Clone, Copy, Args)]
 pub struct Observed {
-    /// Count only what was observed at or after this: an instant, or a time before the end of the input such as 2h
-    #[arg(long, value_name = "WHEN", value_parser = parse_moment)]
+    /// Count only what was observed at or after this: an instant, a date (its beginning, UTC), or a time before the end of the
+    /// input such as 2h
+    #[arg(long, value_name = "WHEN", value_parser = moment::since)]
     pub since: Option<Moment>,
-    /// Count only what was observed at or before this, in the same forms
-    #[arg(long, value_name = "WHEN", value_parser = parse_moment)]
+    /// Count only what was observed at or before this, in the same forms; a date is the end of that day
+    #[arg(long, value_name = "WHEN", value_parser = moment::until)]
     pub until: Option<Moment>,
 }
 
@@ -315,10 +311,24 @@ pub enum RowsFormat {
     Parquet,
 }
 
+/// What the hashes of a card are made of.
+const HASHES: &str = "\
+What is hashed:
+  fingerprint  ids and modes of the skills, streaming, push notifications, as
+               the card spells them: the hash that clients compute for their
+               logs. One card may have two, in the shapes of A2A 0.3 and 1.0
+  contract     the same, in one model for all shapes, defaults filled in: what
+               rules compare. Pages show how it begins: card 1.0.0, contract
+               2aa685fc
+  security     schemes, and what is required of callers
+  wording      name, descriptions, tags, examples, provider
+  body         all of the document, in any order and with any blanks";
+
 /// What to do with cards.
 #[derive(Debug, Subcommand)]
 pub enum Card {
     /// Print the hashes of each card: the skill fingerprint that clients log, contract, security, wording, body
+    #[command(after_help = HASHES)]
     Fingerprint {
         /// Card files, or captures in which cards were fetched
         #[arg(value_name = "CARD", required = true)]
@@ -381,16 +391,6 @@ pub struct RulesTest {
     /// Run only the cases of this rule; may be given several times
     #[arg(long = "rule", value_name = "ID", value_delimiter = ',')]
     pub rules: Vec<String>,
-}
-
-fn parse_moment(text: &str) -> Result<Moment, &'static str> {
-    let before = || humantime::parse_duration(text).ok().map(Moment::Before);
-    (Instant::parse_rfc3339(text).map(Moment::At).or_else(before))
-        .ok_or("expected an RFC 3339 time such as 2026-11-30T06:15:00Z, or a time before the end such as 2h or 90min")
-}
-
-fn parse_instant(text: &str) -> Result<Instant, &'static str> {
-    Instant::parse_rfc3339(text).ok_or("expected an RFC 3339 time such as 2026-11-30T06:15:00Z")
 }
 
 #[cfg(test)]

@@ -158,6 +158,7 @@ fn finding(rule: &str, agent: &str, task: &str, severity: Severity) -> Finding {
             span_id: String::new(),
             client: String::new(),
             task_id: task.into(),
+            beside: false,
             says: String::new(),
         }],
         details: BTreeMap::new(),

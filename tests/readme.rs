@@ -2,8 +2,11 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers too")]
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::Command;
+
+use clap::CommandFactory;
 
 /// A part of the README between two marks: what is before it, the part, what is after it.
 fn part(readme: &str, begin: &str, end: &str) -> (String, String, String) {
@@ -92,6 +95,24 @@ fn the_page_of_coverage_is_a_real_run() {
 fn adding_a_rule_takes_the_six_steps_as_they_stand_there() {
     let folder = tempfile::tempdir().unwrap();
     is_fresh("<!-- six steps: begin;", "<!-- six steps: end -->", |shown| taken(shown, folder.path()));
+}
+
+/// Names of the environment variables that a command and those below it take.
+fn variables(command: &clap::Command, found: &mut BTreeSet<String>) {
+    let own = command.get_arguments().filter_map(|argument| argument.get_env());
+    found.extend(own.map(|name| name.to_string_lossy().into_owned()));
+    command.get_subcommands().for_each(|command| variables(command, found));
+}
+
+#[test]
+fn every_variable_of_the_environment_is_named() {
+    let readme = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).unwrap();
+    let words = readme.split(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+    let named: BTreeSet<String> = words.filter(|word| word.starts_with("A2A_DRIFT_")).map(str::to_owned).collect();
+    let mut taken = BTreeSet::new();
+    variables(&a2a_drift::cli::Cli::command(), &mut taken);
+    assert!(taken.len() > 10);
+    assert_eq!(named, taken);
 }
 
 #[test]

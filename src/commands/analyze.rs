@@ -127,8 +127,8 @@ fn judge(
     let evaluation = runtime.block_on(engine.evaluate(batches))?;
     Report::sees(&mut coverage, evaluation.findings.iter().map(|finding| finding.rule.as_str()));
 
-    let intake = account.close(facts.len());
-    let (advice, in_use) = (rules::Advice::embedded(), intake.emitters());
+    let intake = account.close_with(facts);
+    let (advice, in_use) = (rules::Advice::embedded().beyond(&intake.shown()), intake.emitters());
     let needs = engine.corpus().rules.iter().filter(|rule| wanted(&rule.id)).flat_map(|rule| &rule.header.needs);
     let missing = needs.filter(|need| coverage.iter().any(|rule| rule.missing.contains(&need.text)));
     let advice = missing.filter_map(|need| Some((need.text.clone(), advice.sentence(need, &in_use)?))).collect();

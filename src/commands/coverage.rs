@@ -32,7 +32,8 @@ pub(super) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let window_is_empty = window.is_empty(&facts);
     cut(&mut facts, window);
 
-    let (intake, advice) = (account.close(facts.len()), Advice::embedded());
+    let intake = account.close_with(&facts);
+    let advice = Advice::embedded().beyond(&intake.shown());
     let in_use = intake.emitters();
     let wanted = |rule: &str| config.rules.is_empty() || config.rules.iter().any(|id| id == rule);
     let (rules, agents, gains) = {
@@ -45,6 +46,7 @@ pub(super) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let coverage = Coverage {
         yields: yields(&intake, &facts),
         emitters: called.map(|emitter| Told { id: emitter.id.clone(), title: emitter.title.clone() }).collect(),
+        clients: intake.names_no_client.then(|| advice.on_clients().to_owned()),
         intake,
         agents,
         rules,

@@ -176,11 +176,26 @@ impl Account {
     pub(super) fn close(mut self, facts: usize) -> Intake {
         for (source, met) in self.sources.iter_mut().zip(&self.met) {
             source.emitters = met.ids().map(str::to_owned).collect();
+            source.shown = met.shown().map(str::to_owned).collect();
         }
         let mut rejects: Vec<RejectCount> = self.rejects.into_values().collect();
         rejects.sort_by(|a, b| b.count.cmp(&a.count).then(a.reason.cmp(b.reason)));
-        Intake { sources: self.sources, rejects, facts: facts as u64 }
+        Intake { sources: self.sources, rejects, facts: facts as u64, names_no_client: false }
     }
+
+    /// Closes the account of what became these facts.
+    pub(super) fn close_with(self, facts: &Facts) -> Intake {
+        Intake { names_no_client: names_no_client(facts), ..self.close(facts.len()) }
+    }
+}
+
+/// Tables whose facts have a client, if one is known.
+const OF_CLIENTS: [&str; 2] = ["exchanges", "task_events"];
+
+/// Whether clients do something, and none has a name.
+fn names_no_client(facts: &Facts) -> bool {
+    let mut concerned = facts.by_table().filter(|(table, _)| OF_CLIENTS.contains(table)).peekable();
+    concerned.peek().is_some() && facts.commons().all(|common| common.client.is_empty())
 }
 
 #[cfg(test)]

@@ -23,6 +23,7 @@ use std::process::ExitCode;
 
 use crate::cli::{Cli, Command, Global, LogFormat};
 use crate::config::{Config, Overrides};
+use crate::page::Page;
 use crate::publish::clean_lines;
 use crate::telemetry::{self, LogForm, Verbosity};
 
@@ -113,8 +114,12 @@ fn configure(global: &Global, given: Overrides) -> anyhow::Result<Config> {
 
 /// Width of a page on standard output: the terminal's, else what `COLUMNS` says, else one that is good to read.
 fn page_width() -> usize {
-    let told = || std::env::var("COLUMNS").ok()?.parse().ok();
-    terminal_width().or_else(told).unwrap_or(PAGE_WIDTH)
+    terminal_width().or_else(told_width).unwrap_or(PAGE_WIDTH)
+}
+
+/// Width that the environment gives.
+fn told_width() -> Option<usize> {
+    std::env::var("COLUMNS").ok()?.parse().ok()
 }
 
 /// Width of the terminal, if standard output is one.
@@ -136,7 +141,34 @@ fn print(text: &str) -> anyhow::Result<()> {
 
 /// Says something beside the result; names of files in it are anybody's. There is nobody left to tell when that fails.
 fn say(text: &str) {
-    _ = anstream::stderr().lock().write_all(format!("a2a-drift: {}", clean_lines(text)).as_bytes());
+    let text = format!("a2a-drift: {}", clean_lines(text));
+    let text = stderr_width().map_or_else(|| text.clone(), |width| wrapped(&text, width));
+    _ = anstream::stderr().lock().write_all(text.as_bytes());
+}
+
+/// Width of what is said on standard error: the terminal's, else what `COLUMNS` says. Lines that go elsewhere stay whole.
+fn stderr_width() -> Option<usize> {
+    let terminal = io::stderr().is_terminal().then(|| terminal_size::terminal_size_of(io::stderr())).flatten();
+    terminal.map(|(width, _)| usize::from(width.0)).or_else(told_width)
+}
+
+/// Lines wrapped to a width, each continued two further in than it begins.
+fn wrapped(text: &str, width: usize) -> String {
+    let mut page = Page::new(width);
+    let mut lines = text.lines().peekable();
+    while let Some(line) = lines.next() {
+        let words = line.trim_start();
+        // A mark stands below the character that it is about.
+        let is_marked = |line: &str| line.trim_start().starts_with('^');
+        if words.is_empty() {
+            page.gap();
+        } else if is_marked(line) || lines.peek().is_some_and(|next| is_marked(next)) {
+            page.verbatim(0, line);
+        } else {
+            page.text(line.len() - words.len(), words);
+        }
+    }
+    page.finish()
 }
 
 #[cfg(test)]
@@ -147,6 +179,20 @@ mod tests {
     #[error("day.log: {source}")]
     struct Told {
         source: io::Error,
+    }
+
+    #[test]
+    fn what_is_said_is_wrapped_to_the_width_and_names_stay_whole() {
+        let path = "a-folder-with-a-long-name/and-a-file-with-a-longer-name.ndjson";
+        let text =
+            format!("a2a-drift: could not judge: nothing of A2A was understood\n  {path}: format not recognised\n");
+        assert_eq!(
+            wrapped(&text, 40),
+            format!(
+                "a2a-drift: could not judge: nothing of\n  A2A was understood\n  {path}:\n    format not recognised\n"
+            )
+        );
+        assert_eq!(wrapped(&text, 120), text);
     }
 
     #[test]

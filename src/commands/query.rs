@@ -2,21 +2,23 @@
 //!
 //! In: SQL, paths. Out: its rows on standard output or in a file. Only reads.
 
-use std::fmt::Write;
 use std::io::{IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
+use anstyle::Style;
 use anyhow::{Context, bail};
 use arrow::datatypes::DataType;
 
 use super::analyze::gather;
 use super::progress::Progress;
 use super::setup::engine;
-use super::{Outcome, configure, print, terminal_width};
+use super::{Outcome, configure, page_width, print, terminal_width};
 use crate::cli::{Global, Query, RowsFormat};
 use crate::config::{Config, Overrides};
+use crate::page::Page;
+use crate::publish::clean;
 use crate::publish::rows::{self, Form};
-use crate::rules::Engine;
+use crate::rules::{Engine, Words};
 use crate::tables::Facts;
 
 /// Runs `query`.
@@ -51,10 +53,11 @@ pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
     let progress = Progress::start(!global.quiet && global.verbose == 0);
     let (facts, account) = gather(&paths, &config, &progress)?;
     if facts.is_empty() {
-        let rejects = account.close(0).rejected();
-        bail!(
-            "nothing of A2A was understood ({rejects} rejects); `a2a-drift analyze` says what the input was taken for"
-        );
+        let rejects = match account.close(0).rejected() {
+            1 => "1 reject".to_owned(),
+            rejects => format!("{rejects} rejects"),
+        };
+        bail!("nothing of A2A was understood ({rejects}); `a2a-drift analyze` says what the input was taken for");
     }
     progress.doing(format!("asking {} facts", facts.len()));
     let answer = runtime.block_on(engine.ask(facts.batches()?, &sql))?;
@@ -112,12 +115,24 @@ fn tables(engine: &Engine, only: &[String]) -> anyhow::Result<String> {
         let names: Vec<&str> = readable.iter().map(|(name, _)| name.as_str()).collect();
         bail!("there is no table or view `{only}`; there are {}", names.join(", "));
     }
-    let mut text = String::new();
+    let words = Words::of(engine.corpus());
+    let mut page = Page::new(page_width());
     for (name, schema) in readable.iter().filter(|(name, _)| only.is_empty() || only.contains(name)) {
-        writeln!(text, "{name}")?;
-        for field in schema.fields() {
-            writeln!(text, "  {:<28} {}", field.name(), word(field.data_type()))?;
+        page.gap();
+        page.item(0, Style::new().bold(), name, &plain(words.about(name).unwrap_or_default()));
+        let types: Vec<String> = schema.fields().iter().map(|field| word(field.data_type())).collect();
+        let names = schema.fields().iter().map(|field| field.name().len()).max().unwrap_or_default();
+        let widest = types.iter().map(String::len).max().unwrap_or_default();
+        for (field, data_type) in schema.fields().iter().zip(&types) {
+            let means = plain(words.column(name, field.name()).unwrap_or_default());
+            let columns = format!("  {:<names$}  {data_type:<widest$}", field.name());
+            page.behind(&columns, names + widest + 6, &means);
         }
     }
-    Ok(text)
+    Ok(page.finish())
+}
+
+/// Words without the marks of code.
+fn plain(words: &str) -> String {
+    clean(words.trim_end_matches('.')).replace('`', "")
 }

@@ -3,6 +3,7 @@
 //! In: a TOML file and the options that were given on the command line or in the environment. Out: [`Config`]. Never guesses:
 //! an unknown key or an impossible value is an error that names file, line and column.
 
+mod listen;
 mod serve;
 mod suppress;
 
@@ -16,10 +17,9 @@ use serde::Deserialize;
 use crate::findings::{Severity, Suppression};
 use crate::instant::Instant;
 
+pub use listen::{Listen, address};
 use serve::ServeTable;
-pub use serve::{
-    AlertmanagerSettings, Listen, ReceiverLimits, Retention, ServeOverrides, ServeSettings, TlsFiles, address,
-};
+pub use serve::{AlertmanagerSettings, ReceiverLimits, Retention, ServeOverrides, ServeSettings, TlsFiles};
 use suppress::SuppressTable;
 
 /// Form of a result.

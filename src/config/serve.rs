@@ -9,6 +9,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Deserializer};
 
+use super::listen::{Listen, some_address};
+
 /// Where the service listens, and what it keeps.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServeSettings {
@@ -224,55 +226,13 @@ pub struct ServeOverrides {
     pub runbook_base: Option<String>,
 }
 
-/// Reads an address and a port to listen at.
-///
-/// # Errors
-/// When it is something else, such as a name: it may stand for several addresses.
-pub fn address(text: &str) -> Result<SocketAddr, String> {
-    text.parse().map_err(|_| format!("\"{text}\" is no address like 127.0.0.1:4317: give an IP address and a port"))
-}
-
-/// An address to listen at, or none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Listen {
-    /// Listens there.
-    At(SocketAddr),
-    /// Does not listen.
-    Off,
-}
-
-impl Listen {
-    /// Reads `host:port` with an address as host, or `off`.
-    ///
-    /// # Errors
-    /// When it is neither.
-    pub fn parse(text: &str) -> Result<Self, String> {
-        if text == "off" {
-            return Ok(Self::Off);
-        }
-        address(text).map(Self::At).map_err(|wrong| format!("{wrong}, or \"off\""))
-    }
-
-    fn address(self) -> Option<SocketAddr> {
-        match self {
-            Self::At(address) => Some(address),
-            Self::Off => None,
-        }
-    }
-}
-
-impl<'de> Deserialize<'de> for Listen {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::parse(&String::deserialize(deserializer)?).map_err(serde::de::Error::custom)
-    }
-}
-
 /// The table as written.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(super) struct ServeTable {
     otlp_grpc: Option<Listen>,
     otlp_http: Option<Listen>,
+    #[serde(deserialize_with = "some_address")]
     admin: Option<SocketAddr>,
     data: Option<PathBuf>,
     follow: Vec<PathBuf>,
@@ -394,6 +354,16 @@ mod tests {
     }
 
     #[test]
+    fn localhost_may_be_named_wherever_an_address_is() {
+        let table =
+            read("admin = \"localhost:9464\"\notlp_grpc = \"localhost:1\"\notlp_http = \"localhost:2\"").unwrap();
+        let settings = table.merge(ServeOverrides::default());
+        let listens = [Some(settings.admin), settings.otlp_grpc, settings.otlp_http];
+        let listens = listens.map(|address| address.unwrap().to_string());
+        assert_eq!(listens, ["127.0.0.1:9464", "127.0.0.1:1", "127.0.0.1:2"]);
+    }
+
+    #[test]
     fn nobody_outside_the_machine_reaches_a_service_that_was_not_told_to_listen() {
         let settings = ServeSettings::default();
         let listens = [settings.otlp_grpc, settings.otlp_http, Some(settings.admin)];
@@ -403,7 +373,9 @@ mod tests {
     #[test]
     fn a_wrong_value_is_told_with_what_would_be_right() {
         let error = read("otlp_http = \"localhost\"").unwrap_err();
-        assert!(error.contains("give an IP address and a port, or \"off\""), "{error}");
+        assert!(error.contains("\"localhost\" is no address and port") && error.ends_with("or \"off\""), "{error}");
+        let error = read("admin = \"9464\"").unwrap_err();
+        assert!(error.contains("\"9464\" is no address and port") && !error.contains("off"), "{error}");
         let error = read("tick = \"soon\"").unwrap_err();
         assert!(error.contains("no duration like 15m"), "{error}");
     }

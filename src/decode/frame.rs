@@ -161,7 +161,8 @@ impl<'a> Delivery<'a> {
     pub(super) fn end_unread(&mut self) {
         if let Some(Unread { reason, origin, lines }) = self.unread.take() {
             let what = if reason == RejectReason::Binary { "no text" } else { "text of no format known here" };
-            self.sink.reject(Reject { origin, reason, detail: format!("{lines} line(s): {what}") });
+            let noun = if lines == 1 { "line" } else { "lines" };
+            self.sink.reject(Reject { origin, reason, detail: format!("{lines} {noun}: {what}") });
         }
     }
 }

@@ -38,6 +38,7 @@ mod json;
 mod json_log;
 mod lines;
 mod node_repr;
+mod position;
 mod route;
 #[cfg(test)]
 mod so_far;

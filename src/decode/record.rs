@@ -8,6 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use super::position::{Beginning, Position};
 use super::tree;
 use crate::instant::Instant;
 
@@ -16,26 +17,8 @@ use crate::instant::Instant;
 pub struct Origin {
     /// Path as the user named it, or `-` for standard input.
     pub source: Arc<str>,
-    /// Place within the source: `line 12`, `entry 3` (HAR), `byte 4096` (binary or a document on one line).
+    /// Place within the source: a line, a byte (binary, or a document on one line), an entry of a HAR.
     pub position: Position,
-}
-
-/// A place within a source.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Position {
-    /// One-based line, of the first byte of the record.
-    Line(u64),
-    /// Zero-based byte offset, for binary sources.
-    Byte(u64),
-}
-
-impl std::fmt::Display for Position {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Line(line) => write!(f, "{line}"),
-            Self::Byte(byte) => write!(f, "byte {byte}"),
-        }
-    }
 }
 
 /// One decoded carrier.

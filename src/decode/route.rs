@@ -157,7 +157,10 @@ impl<'a> Router<'a> {
             Err(map) => map,
         };
         if let Some(entries) = har::take_entries(&mut map) {
-            entries.into_iter().for_each(|entry| self.har_entry(entry, origin, frame));
+            for (index, entry) in (0..).zip(entries) {
+                let origin = Origin { position: origin.position.entry(index), ..origin.clone() };
+                self.har_entry(entry, &origin, frame);
+            }
         } else if har::is_entry(&map) {
             self.har_entry(Value::Object(map), origin, frame);
         } else if exchange::is_exchange(&map) {
@@ -222,7 +225,8 @@ fn keys_of(map: &Map<String, Value>) -> String {
     let shown: Vec<&str> = map.keys().map(String::as_str).filter(is_word).take(KEYS_NAMED).collect();
     match (shown.join(", "), map.len() - shown.len()) {
         (words, 0) => format!("an object with the keys {words}"),
-        (words, others) if words.is_empty() => format!("an object with {others} key(s)"),
+        (words, 1) if words.is_empty() => "an object with 1 key".to_owned(),
+        (words, others) if words.is_empty() => format!("an object with {others} keys"),
         (words, others) => format!("an object with the keys {words} and {others} more"),
     }
 }

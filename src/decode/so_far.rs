@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::framing::collect::Collected;
 use super::key_map::KeyMap;
-use super::record::{Origin, Position, Record, RejectReason};
+use super::record::{Beginning, Origin, Position, Record, RejectReason};
 use super::{Limits, WAITS_FOR_NOTHING, decode_so_far};
 
 const AT: &str = "2026-11-30T06:15:34Z";
@@ -71,12 +71,19 @@ fn origin(record: &mut Record) -> &mut Origin {
 }
 
 fn line_of(origin: &Origin) -> u64 {
-    if let Position::Line(line) = origin.position { line } else { 1 }
+    match origin.position {
+        Position::Line(line) | Position::Entry { begins: Beginning::Line(line), .. } => line,
+        Position::Byte(_) | Position::Entry { begins: Beginning::Byte(_), .. } => 1,
+    }
 }
 
 fn move_down(origin: &mut Origin, lines: u64) {
     if lines > 0 {
-        origin.position = Position::Line(line_of(origin) + lines);
+        let line = line_of(origin) + lines;
+        origin.position = match origin.position {
+            Position::Entry { index, .. } => Position::Entry { index, begins: Beginning::Line(line) },
+            Position::Line(_) | Position::Byte(_) => Position::Line(line),
+        };
     }
 }
 

@@ -13,6 +13,8 @@ pub struct Coverage {
     pub yields: Vec<Vec<(&'static str, u64)>>,
     /// Agents that facts are about.
     pub agents: Vec<String>,
+    /// How clients come to be named, where no fact names one.
+    pub clients: Option<String>,
     /// Emitters that were told in the sources.
     pub emitters: Vec<Told>,
     /// One entry for each rule that was asked for, in order of rule id.

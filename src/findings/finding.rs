@@ -143,7 +143,7 @@ pub struct Evidence {
     pub observed_at: Instant,
     /// Source name.
     pub source: String,
-    /// Line or byte in the source.
+    /// Line, byte, or entry of a HAR and where it begins, in the source.
     pub position: String,
     /// Trace id, `''` when unknown.
     pub trace_id: String,
@@ -153,6 +153,8 @@ pub struct Evidence {
     pub client: String,
     /// Task of the fact, `''` when it has none.
     pub task_id: String,
+    /// It shows how things were otherwise, before or after: its task and client are not among those that the finding is about.
+    pub beside: bool,
     /// What the fact says, in a few words made of its columns (never message text): `completed (poll)`, `401`, `card 1.0.0`.
     pub says: String,
 }

@@ -6,7 +6,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Finding, Generation, Severity};
+use super::{Evidence, Finding, Generation, Severity};
 use crate::instant::Instant;
 
 /// Findings of one agent under one generation of its card.
@@ -64,16 +64,28 @@ impl Incident {
 /// same one.
 type Key<'a> = (&'a str, Option<(&'a str, &'a str)>);
 
-/// Tasks that a finding and its evidence name, with repetitions.
+/// Tasks that a finding is about: those that it and its evidence name, with repetitions.
 pub fn tasks_of(finding: &Finding) -> impl Iterator<Item = &str> {
     let own = finding.task_id.as_deref();
-    own.into_iter().chain(finding.evidence.iter().map(|fact| fact.task_id.as_str())).filter(|task| !task.is_empty())
+    own.into_iter().chain(concerned(finding).map(|fact| fact.task_id.as_str())).filter(|task| !task.is_empty())
 }
 
-/// Clients that a finding and its evidence name, with repetitions.
+/// Clients that a finding is about: those that it and its evidence name, with repetitions.
 pub fn clients_of(finding: &Finding) -> impl Iterator<Item = &str> {
     let own = finding.client.as_deref();
-    own.into_iter().chain(finding.evidence.iter().map(|fact| fact.client.as_str())).filter(|client| !client.is_empty())
+    own.into_iter().chain(concerned(finding).map(|fact| fact.client.as_str())).filter(|client| !client.is_empty())
+}
+
+/// Evidence of the fault itself.
+fn concerned(finding: &Finding) -> impl Iterator<Item = &Evidence> {
+    finding.evidence.iter().filter(|fact| !fact.beside)
+}
+
+/// How many tasks findings are about: those that are named, or as many as one of them counted, of which it names the first.
+pub fn tasks_touched<'a>(findings: impl Iterator<Item = &'a Finding> + Clone) -> usize {
+    let named = findings.clone().flat_map(tasks_of).collect::<BTreeSet<_>>().len();
+    let counted = findings.filter_map(|finding| usize::try_from(finding.details.get("tasks")?.as_u64()?).ok()).max();
+    named.max(counted.unwrap_or_default())
 }
 
 /// Groups findings into incidents, worst first, then oldest first. The same findings in any order give the same
@@ -115,7 +127,19 @@ fn generation_at<'a>(generations: &'a [Generation], agent: &str, at: Instant) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::findings::samples::{finding, generation};
+    use crate::findings::samples::{evidence, finding, generation};
+
+    #[test]
+    fn tasks_are_those_of_the_fault_and_not_those_that_show_how_it_was_before() {
+        let mut storm = finding("unauthorized_storm", "agent", "", Severity::Critical, at(1));
+        storm.task_id = None;
+        storm.evidence = ["t1", "t2", "t1"].map(|task| evidence("refused", "POST 401", at(1), task)).to_vec();
+        storm.evidence.push(Evidence { beside: true, ..evidence("accepted", "POST 200", at(0), "t0") });
+        assert_eq!(tasks_of(&storm).collect::<BTreeSet<_>>(), BTreeSet::from(["t1", "t2"]));
+        assert_eq!(tasks_touched([&storm].into_iter()), 2);
+        storm.details.insert("tasks".into(), 7.into());
+        assert_eq!(tasks_touched([&storm].into_iter()), 7);
+    }
 
     fn at(seconds: i64) -> Instant {
         Instant(seconds * 1_000_000_000)

@@ -57,6 +57,8 @@ pub struct Intake {
     pub rejects: Vec<RejectCount>,
     /// Facts made of the records, each counted once.
     pub facts: u64,
+    /// There are calls or tasks, and no fact names a client.
+    pub names_no_client: bool,
 }
 
 /// What one input held.
@@ -68,6 +70,8 @@ pub struct SourceIntake {
     pub formats: Vec<&'static str>,
     /// Ids of the emitters that were told in it.
     pub emitters: Vec<String>,
+    /// Names of attributes in it that tell of settings of these emitters.
+    pub shown: Vec<String>,
     /// Records decoded.
     pub records: u64,
     /// Lines of logs among them.
@@ -92,7 +96,7 @@ pub struct RejectCount {
     pub count: u64,
     /// Source of the first.
     pub source: String,
-    /// Line, or `byte N`, of the first.
+    /// Line, `byte N`, or entry of a HAR, of the first.
     pub position: String,
     /// What was wrong with the first, without any content of the input.
     pub detail: String,
@@ -103,6 +107,12 @@ impl Intake {
     pub fn emitters(&self) -> Vec<String> {
         let emitters: BTreeSet<&String> = self.sources.iter().flat_map(|source| &source.emitters).collect();
         emitters.into_iter().cloned().collect()
+    }
+
+    /// Names of attributes in any input that tell of settings of their emitters, in order.
+    pub fn shown(&self) -> Vec<String> {
+        let shown: BTreeSet<&String> = self.sources.iter().flat_map(|source| &source.shown).collect();
+        shown.into_iter().cloned().collect()
     }
 
     /// Records decoded from all inputs.

@@ -50,6 +50,7 @@ pub(crate) fn evidence(role: &str, says: &str, at: Instant, task: &str) -> Evide
         span_id: String::new(),
         client: "watcher".into(),
         task_id: task.into(),
+        beside: false,
         says: says.into(),
     }
 }

@@ -36,12 +36,22 @@ struct Emitter {
     attributes: Vec<String>,
     #[serde(default)]
     sentences: Vec<String>,
+    #[serde(default)]
+    settings: Vec<Setting>,
+}
+
+/// How a setting shows in what is written.
+#[derive(Debug, Clone, Deserialize)]
+struct Setting {
+    #[serde(default)]
+    unless: Vec<String>,
 }
 
 /// Emitters met in one source.
 #[derive(Debug, Clone, Default)]
 pub struct Met {
     ids: BTreeSet<String>,
+    shown: BTreeSet<String>,
     records: u64,
 }
 
@@ -49,6 +59,11 @@ impl Met {
     /// Their ids, in order.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         self.ids.iter().map(String::as_str)
+    }
+
+    /// Names of attributes that they wrote and that tell of their settings, in order.
+    pub fn shown(&self) -> impl Iterator<Item = &str> {
+        self.shown.iter().map(String::as_str)
     }
 }
 
@@ -72,9 +87,6 @@ impl Emitters {
         };
         let said = said(record);
         for emitter in &self.emitters {
-            if met.ids.contains(&emitter.id) {
-                continue;
-            }
             let begins = |name: &str| emitter.attributes.iter().any(|beginning| name.starts_with(beginning.as_str()));
             let by_scope = emitter.scopes.iter().any(|beginning| scope.starts_with(beginning.as_str()));
             let named = |attributes: &Attributes| attributes.0.iter().any(|(name, _)| begins(name));
@@ -83,9 +95,17 @@ impl Emitters {
             };
             let by_words =
                 || said.is_some_and(|said| emitter.sentences.iter().any(|words| said.starts_with(words.as_str())));
-            if by_scope || by_words() || attributes.is_some_and(named) || in_body() {
-                met.ids.insert(emitter.id.clone());
+            let is_met = met.ids.contains(&emitter.id);
+            if !is_met && !by_scope && !by_words() && !attributes.is_some_and(named) && !in_body() {
+                continue;
             }
+            met.ids.insert(emitter.id.clone());
+            let has = |name: &String| {
+                attributes.is_some_and(|attributes| attributes.get(name).is_some())
+                    || body.is_some_and(|body| body.contains_key(name))
+            };
+            let names = emitter.settings.iter().flat_map(|setting| &setting.unless);
+            met.shown.extend(names.filter(|name| has(name)).cloned());
         }
     }
 
@@ -165,6 +185,17 @@ mod tests {
         assert_eq!(met(&log("a2a.server.tasks.base_push_notification_sender", &[], sent)), ["a2a-python"]);
         assert_eq!(met(&log("", &[], json!({"msg": "a2a call failed", "method": "GetTask"}))), ["a2a-go"]);
         assert_eq!(met(&log("my.app", &["http.method"], json!({"message": "x"}))), Vec::<String>::new());
+    }
+
+    #[test]
+    fn names_that_tell_of_settings_are_noted_where_the_emitter_is_met() {
+        let shown = |body: Value| {
+            let mut met = Met::default();
+            Emitters::embedded().look(&log("", &[], body), &mut met);
+            met.shown().map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(shown(json!({"request_time": "0.1", "request_body": "", "x": 1})), ["request_body", "request_time"]);
+        assert_eq!(shown(json!({"message": "x", "request_body": ""})), Vec::<String>::new());
     }
 
     #[test]

@@ -160,6 +160,7 @@ mod tests {
                 detail: "no JSON in the line".into(),
             }],
             facts: 0,
+            names_no_client: false,
         }
     }
 

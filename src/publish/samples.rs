@@ -47,6 +47,7 @@ pub(super) fn bad_rollout() -> Report {
                     logs: 0,
                     rejects: 2,
                     emitters: vec!["exchange-lines".into()],
+                    shown: vec![],
                 },
                 SourceIntake {
                     name: "captures/day.har.gz".into(),
@@ -55,6 +56,7 @@ pub(super) fn bad_rollout() -> Report {
                     logs: 0,
                     rejects: 0,
                     emitters: vec!["har".into()],
+                    shown: vec![],
                 },
             ],
             rejects: vec![RejectCount {
@@ -65,6 +67,7 @@ pub(super) fn bad_rollout() -> Report {
                 detail: "the line ends inside a string".into(),
             }],
             facts: 1204,
+            names_no_client: false,
         },
         as_of: None,
         ..Report::new(findings, &generations)

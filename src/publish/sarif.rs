@@ -119,14 +119,21 @@ fn level(severity: Severity) -> &'static str {
     }
 }
 
+/// What stands before the line or byte of a place: the entry of a HAR, which a region cannot say; and line or byte.
+fn parts(fact: &Evidence) -> (Option<&str>, &str) {
+    fact.position.split_once(" at ").map_or((None, fact.position.as_str()), |(entry, begins)| (Some(entry), begins))
+}
+
 /// The line of a place that is one.
 fn line(fact: &Evidence) -> Option<u64> {
-    fact.position.parse().ok().filter(|line| *line > 0)
+    let (_, at) = parts(fact);
+    at.strip_prefix("line ").unwrap_or(at).parse().ok().filter(|line| *line > 0)
 }
 
 fn location(fact: &Evidence) -> Value {
     let uri = percent_encoding::utf8_percent_encode(&fact.source, &KEPT).to_string();
-    let region = match (line(fact), fact.position.strip_prefix("byte ").and_then(|at| at.parse::<u64>().ok())) {
+    let (entry, at) = parts(fact);
+    let region = match (line(fact), at.strip_prefix("byte ").and_then(|at| at.parse::<u64>().ok())) {
         (Some(line), _) => Some(json!({"startLine": line})),
         (None, Some(byte)) => Some(json!({"byteOffset": byte})),
         (None, None) => None,
@@ -135,7 +142,8 @@ fn location(fact: &Evidence) -> Value {
     if let Some(region) = region {
         place["region"] = region;
     }
-    let seen = format!("{} saw {} at {}", fact.observer, fact.says, Instant::to_rfc3339(fact.observed_at));
+    let entry = entry.map(|entry| format!(", {entry}")).unwrap_or_default();
+    let seen = format!("{} saw {} at {}{entry}", fact.observer, fact.says, Instant::to_rfc3339(fact.observed_at));
     json!({"physicalLocation": place, "message": {"text": seen}})
 }
 
@@ -160,6 +168,20 @@ mod tests {
         assert!(place["region"]["startLine"].as_u64().unwrap() > 0, "{place}");
         let index = storm["ruleIndex"].as_u64().unwrap() as usize;
         assert_eq!(log["runs"][0]["tool"]["driver"]["rules"][index]["shortDescription"]["text"], "A task failed");
+    }
+
+    #[test]
+    fn an_entry_of_a_har_is_a_region_that_viewers_know_and_a_number_that_people_find() {
+        let place = |position: &str| {
+            let mut fact = bad_rollout().findings.remove(0).evidence.remove(0);
+            fact.position = position.to_owned();
+            let location = location(&fact);
+            let said = location["message"]["text"].as_str().unwrap().ends_with(", log.entries[12]");
+            (location["physicalLocation"]["region"].clone(), said)
+        };
+        assert_eq!(place("log.entries[12] at line 340"), (json!({"startLine": 340}), true));
+        assert_eq!(place("log.entries[12] at byte 4096"), (json!({"byteOffset": 4096}), true));
+        assert_eq!(place("byte 4096"), (json!({"byteOffset": 4096}), false));
     }
 
     #[test]

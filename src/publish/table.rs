@@ -10,8 +10,9 @@ use anstyle::{AnsiColor, Color, Style};
 
 use self::finding::{full, in_brief};
 use super::words::{
-    by_whom, clean, count, counts, date_time, day, first_few, folder_of_all, place, short_hash, window,
+    NO_CLIENT, by_whom, clean, count, counts, date_time, day, first_few, folder_of_all, place, short_hash, window,
 };
+use crate::findings::incident::tasks_touched;
 use crate::findings::{AcceptedCount, Finding, Incident, Report, Severity, Unjudged, Verdict};
 use crate::page::Page;
 
@@ -60,6 +61,10 @@ pub fn render(report: &Report, width: usize, detail: Detail) -> String {
     information(&mut page, report, view);
     failures(&mut page, report);
     if detail != Detail::Brief {
+        if report.intake.names_no_client {
+            page.gap();
+            page.item(0, BOLD, "Clients", &format!("{NO_CLIENT}; `a2a-drift coverage` says how to name them"));
+        }
         blind(&mut page, report);
         rejects(&mut page, report, view);
     }
@@ -93,7 +98,7 @@ fn verdict(page: &mut Page, report: &Report, view: View<'_>) {
             found.join(", "),
             counts(&[
                 (report.agents().len(), "agent"),
-                (report.tasks().len(), "task"),
+                (tasks_touched(report.findings.iter()), "task"),
                 (report.clients().len(), "client")
             ]),
             date_time(since)
@@ -145,13 +150,13 @@ fn show_incident(page: &mut Page, report: &Report, incident: &Incident, view: Vi
         None => "no card seen by then".to_owned(),
     };
     about.push_str(&format!("; since {}", date_time(incident.since)));
-    let touched = counts(&[(incident.tasks.len(), "task"), (incident.clients.len(), "client")]);
+    let findings = incident.findings.iter().map(|&place| &report.findings[place]);
+    let touched = counts(&[(tasks_touched(findings.clone()), "task"), (incident.clients.len(), "client")]);
     if !touched.is_empty() {
         about.push_str(&format!("; {touched}"));
     }
     page.item(0, BOLD, &agent, &about);
 
-    let findings = incident.findings.iter().map(|&place| &report.findings[place]);
     for alike in by_rule(findings.filter(|finding| finding.severity > Severity::Info)) {
         show_alike(page, &alike, incident, view);
     }

@@ -13,6 +13,10 @@ use crate::instant::Instant;
 /// Rules of a clean verdict that are named before they are only counted.
 const NAMED: usize = 3;
 
+/// What is not known where no client has a name.
+pub(super) const NO_CLIENT: &str =
+    "No client is named in this input: callers cannot be told apart, and which card a caller held is a guess";
+
 /// Rules whose silence says something: named while they are few.
 pub(super) fn by_whom(report: &Report) -> String {
     let judging: Vec<Cow<'_, str>> = report.judging().map(|rule| clean(&rule.rule)).collect();
@@ -104,8 +108,8 @@ pub(super) fn window(report: &Report) -> Option<String> {
         .then(|| format!("seen {}, {} outside of that", bounds.join(" "), count(report.outside, "finding")))
 }
 
-/// A place that editors and people understand: `day.ndjson:12`, `day.pb at byte 4096`. The folder that all sources are in
-/// is left out.
+/// A place that editors and people understand: `day.ndjson:12`, `day.pb at byte 4096`, `day.har log.entries[12]`. The folder
+/// that all sources are in is left out.
 pub(super) fn place(folder: &str, source: &str, position: &str) -> String {
     let source = match source {
         "-" => "stdin".into(),
@@ -114,6 +118,9 @@ pub(super) fn place(folder: &str, source: &str, position: &str) -> String {
     match position {
         "" => source.into_owned(),
         line if line.bytes().all(|b| b.is_ascii_digit()) => format!("{source}:{line}"),
+        entry if entry.starts_with("log.entries[") => {
+            format!("{source} {}", clean(entry.split(" at ").next().unwrap_or(entry)))
+        }
         other => format!("{source} at {}", clean(other)),
     }
 }
@@ -171,6 +178,7 @@ mod tests {
     fn lines_are_written_as_editors_take_them() {
         assert_eq!(place("", "a.ndjson", "12"), "a.ndjson:12");
         assert_eq!(place("x/", "x/y/a.pb", "byte 4096"), "y/a.pb at byte 4096");
+        assert_eq!(place("x/", "x/a.har", "log.entries[12] at byte 4096"), "a.har log.entries[12]");
         assert_eq!(place("", "a.pb", ""), "a.pb");
         assert_eq!(place("", "-", "3"), "stdin:3");
     }

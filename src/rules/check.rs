@@ -13,11 +13,12 @@ use datafusion::prelude::SessionContext;
 use super::columns::{self, Schemas};
 use super::corpus::{Corpus, Rule, View};
 use super::header::Mark;
-use super::params::Params;
+use super::params::{Param, Params};
 use super::plan::{self, QueryError};
 use super::problem::{Problem, listed};
 use super::query::Query;
-use super::{anchor, reach, shape, stack, subset, typed};
+use super::subset::{self, Outside};
+use super::{anchor, reach, shape, stack, typed};
 use crate::tables::Facts;
 
 /// Everything that is wrong with a corpus, in the order of files and lines.
@@ -39,18 +40,22 @@ struct Subject<'a> {
     path: &'a Path,
     query: &'a Query,
     params: &'a Params,
+    /// Where the header gives them.
+    params_at: (usize, usize),
     by: &'a [String],
 }
 
 impl<'a> Subject<'a> {
     fn of_view(view: &'a View) -> Self {
         let by = view.header.by.as_deref().unwrap_or_default();
-        Self { name: &view.name, path: &view.path, query: &view.query, params: &view.header.params, by }
+        let params_at = view.source.key_place("params");
+        Self { name: &view.name, path: &view.path, query: &view.query, params: &view.header.params, params_at, by }
     }
 
     fn of_rule(rule: &'a Rule) -> Self {
         let header = &rule.header;
-        Self { name: &rule.id, path: &rule.path, query: &rule.query, params: &header.params, by: &header.by }
+        let (params, params_at) = (&header.params, rule.source.key_place("params"));
+        Self { name: &rule.id, path: &rule.path, query: &rule.query, params, params_at, by: &header.by }
     }
 }
 
@@ -117,40 +122,85 @@ impl<'a> Check<'a> {
 
     /// Checks the SQL of a query; what it is planned as, if it can be.
     async fn query(&mut self, subject: &Subject<'_>) -> Option<Planned> {
-        let outside = subset::problems(subject.query, subject.params);
-        // What an engine here makes of a text that is refused anyway would only say it again in other words.
-        let is_inside = outside.is_empty();
-        for (place, message) in outside {
-            self.add(subject, place, message);
+        let Outside { problems, is_of_params } = subset::problems(subject.query, subject.params);
+        for (place, message) in &problems {
+            self.add(subject, *place, message.as_str());
         }
+        // What an engine here makes of a text that is refused anyway would only say it again in other words. Params that are
+        // told to be wrong are left out, so that what else is wrong is told in the same turn.
+        let (is_inside, has_values) = (is_of_params, problems.is_empty());
         if subject.query.reads.iter().any(|read| !self.schemas.contains_key(read)) {
             // What it reads has no plan, and was told so.
             return None;
         }
-        match self.plan(subject, is_inside).await {
+        match self.plan(subject, subject.params, is_inside, has_values).await {
             Ok(planned) => Some(planned),
-            Err(error) => {
-                if is_inside {
+            Err(error) if is_inside => {
+                let (planned, misfits) = self.misfits(subject, subject.params).await;
+                if misfits.is_empty() {
                     self.add(subject, error.place, error.message);
                 }
-                None
+                for message in misfits {
+                    self.add(subject, subject.params_at, message);
+                }
+                planned
             }
+            Err(_) => None,
         }
     }
 
     /// Plans a query down to the operators that would run it, and checks types and shape on the way.
-    async fn plan(&mut self, subject: &Subject<'_>, is_inside: bool) -> Result<Planned, QueryError> {
-        let apart = plan::plan(&self.apart, subject.query, subject.params).await?;
-        for (place, message) in typed::problems(subject.query, &apart).into_iter().filter(|_| is_inside) {
+    async fn plan(
+        &mut self,
+        subject: &Subject<'_>,
+        params: &Params,
+        is_inside: bool,
+        has_values: bool,
+    ) -> Result<Planned, QueryError> {
+        let apart = plan::plan_leniently(&self.apart, subject.query, params).await?;
+        // What has no value is told elsewhere, not by its lack of a type.
+        let problems = typed::problems(subject.query, &apart, has_values);
+        for (place, message) in problems.into_iter().filter(|_| is_inside) {
             self.add(subject, place, message);
         }
-        let written = plan::plan(&self.inlined, subject.query, subject.params).await?;
+        let written = plan::plan_leniently(&self.inlined, subject.query, params).await?;
         let planned = plan::operators(&self.inlined, &written).await;
         let (optimised, operators) = planned.map_err(|error| QueryError::new(subject.query, &error))?;
-        if is_inside {
+        // A comparison with a value that is left out is never true, and the optimiser leaves nothing of the query.
+        if is_inside && has_values {
             self.shape(subject, &optimised);
         }
         Ok(Planned { schema: plan::read_schema(&operators.schema()), written, optimised })
+    }
+
+    /// Params whose values are of a type that does not fit where they stand, each with what would; and the plan without their
+    /// values, if they are all that is wrong.
+    async fn misfits(&mut self, subject: &Subject<'_>, params: &Params) -> (Option<Planned>, Vec<String>) {
+        let Ok(planned) = self.plan(subject, &Params::new(), true, false).await else { return (None, Vec::new()) };
+        let mut found = Vec::new();
+        for (name, value) in params {
+            let Err(error) = self.alone(subject, name, value.clone()).await else { continue };
+            let mut fitting = Vec::new();
+            for (kind, sample) in Param::samples() {
+                if self.alone(subject, name, sample).await.is_ok() {
+                    fitting.push(kind);
+                }
+            }
+            let instead = if fitting.is_empty() { String::new() } else { format!(": write {}", fitting.join(" or ")) };
+            let (kind, engine) = (value.kind(), error.message);
+            found.push(format!(
+                "`{name} = {value}` is {kind}, which does not fit where `${name}` stands{instead} ({engine})"
+            ));
+        }
+        (Some(planned), found)
+    }
+
+    /// Whether a query can be run with a value for one of its params, whatever the others are.
+    async fn alone(&self, subject: &Subject<'_>, name: &str, value: Param) -> Result<(), QueryError> {
+        let params = Params::from([(name.to_owned(), value)]);
+        let plan = plan::plan_leniently(&self.inlined, subject.query, &params).await?;
+        let planned = plan::operators(&self.inlined, &plan).await;
+        planned.map(|_| ()).map_err(|error| QueryError::new(subject.query, &error))
     }
 
     fn shape(&mut self, subject: &Subject<'_>, optimised: &LogicalPlan) {

@@ -85,15 +85,24 @@ pub(super) fn rule_output(rule: &Rule, schema: &SchemaRef) -> Vec<Problem> {
             problems.push(Problem::at(&rule.path, rule.source.key_place(key), message));
         }
     }
+    problems.extend(nouns(rule, schema));
+    let roles: BTreeSet<&str> = schema.fields().iter().filter_map(|field| evidence::role(field.name())).collect();
+    for role in header.beside.iter().filter(|role| !roles.contains(role.as_str())) {
+        let message =
+            format!("`beside` names `{role}`, which is no evidence of the query; there is {}", listed(&roles));
+        problems.push(Problem::at(&rule.path, rule.source.key_place("beside"), message));
+    }
     let mut at_query = |message: String| problems.push(Problem::at(&rule.path, (rule.query.line, 1), message));
     for column in ["observed_at", "confidence"].into_iter().filter(|column| !has(column)) {
         at_query(format!("the query does not yield `{column}`; it yields {yields}"));
     }
-    if !schema.fields().iter().any(|field| evidence::role(field.name()).is_some()) {
+    if roles.is_empty() {
         at_query("the query yields no evidence: a column `..._fact_id`, or a list `..._fact_ids`".to_owned());
     }
     for field in schema.fields() {
-        if let Some(expected) = expected(field.name()).filter(|kind| !kind.holds(field.data_type())) {
+        // What has no type at all is told where types are looked at.
+        let has_type = field.data_type() != &DataType::Null;
+        if let Some(expected) = expected(field.name()).filter(|kind| has_type && !kind.holds(field.data_type())) {
             at_query(format!("`{}` must be {}, but is {}", field.name(), expected.words(), field.data_type()));
         }
     }
@@ -102,6 +111,24 @@ pub(super) fn rule_output(rule: &Rule, schema: &SchemaRef) -> Vec<Problem> {
     }
     if has("over_at") && !header.lasts {
         at_query("the query yields `over_at`, which ends findings of a rule with `lasts = true` only".to_owned());
+    }
+    problems
+}
+
+/// Columns that stand with a noun in a sentence and are no numbers.
+fn nouns(rule: &Rule, schema: &SchemaRef) -> Vec<Problem> {
+    let header = &rule.header;
+    let is_no_number = |column: &&str| {
+        let field = schema.field_with_name(column);
+        field.is_ok_and(|field| field.data_type() != &DataType::Null && !Kind::Whole.holds(field.data_type()))
+    };
+    let mut problems = Vec::new();
+    for (key, template) in [("summary", &header.summary), ("because", &header.because), ("next", &header.next)] {
+        for column in template.numbers().filter(is_no_number).collect::<BTreeSet<_>>() {
+            let message =
+                format!("`{key}` puts a noun behind `{column}`, which is no whole number: write `{{{column}}}`");
+            problems.push(Problem::at(&rule.path, rule.source.key_place(key), message));
+        }
     }
     problems
 }

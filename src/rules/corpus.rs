@@ -3,15 +3,18 @@
 //! In: a folder of query files, or the one in the binary. Out: [`Corpus`], or every problem that keeps it from being one.
 //! Never plans SQL.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use serde::de::DeserializeOwned;
+
+use super::dependency::in_order;
 use super::files::{self, File};
 use super::header::{self, RuleHeader, ViewHeader};
 use super::problem::{Problem, listed, near};
 use super::query::Query;
 use super::source::{Place, Section, Source};
-use super::{reach, shape, stack};
+use super::{reach, shape, stack, subset};
 use crate::tables::Facts;
 
 /// Rules and views.
@@ -206,6 +209,9 @@ impl Loader {
             self.views = in_order(std::mem::take(&mut self.views), &mut self.problems);
             self.rules = in_order(std::mem::take(&mut self.rules), &mut self.problems);
         }
+        if !self.problems.is_empty() {
+            self.check_queries();
+        }
         match self.problems.is_empty() {
             true => Ok(Corpus { views: self.views, rules: self.rules }),
             false => Err(self.problems),
@@ -221,8 +227,7 @@ impl Loader {
         for (place, message) in source.runbook_problems() {
             self.problems.push(Problem::at(path, place, message));
         }
-        let header = header::read::<RuleHeader>(&source)?;
-        let query = Query::parse(&text, source.sql_line)?;
+        let (header, query) = self.parts::<RuleHeader>(path, &text, &source)?;
         let (category, path, runbook) = (category.to_owned(), path.to_owned(), source.sections.clone());
         self.rules.push(Rule { id, category, path, header, runbook, query, source });
         Ok(())
@@ -231,11 +236,39 @@ impl Loader {
     fn view(&mut self, path: &Path, file: &str, bytes: Vec<u8>) -> Result<(), (Place, String)> {
         let name = stem(file)?;
         let (text, source) = cut(bytes)?;
-        let header = header::read::<ViewHeader>(&source)?;
-        let query = Query::parse(&text, source.sql_line)?;
+        let (header, query) = self.parts::<ViewHeader>(path, &text, &source)?;
         let notes = source.sections.clone();
         self.views.push(View { name, path: path.to_owned(), header, notes, query, source });
         Ok(())
+    }
+
+    /// Header and query of a file. What is wrong with one does not keep the other from being looked at.
+    fn parts<T: DeserializeOwned>(
+        &mut self,
+        path: &Path,
+        text: &str,
+        source: &Source,
+    ) -> Result<(T, Query), (Place, String)> {
+        let query = Query::parse(text, source.sql_line);
+        let header = header::read::<T>(source).map_err(|mut problems| {
+            let last = problems.pop().unwrap_or_default();
+            self.problems.extend(problems.into_iter().map(|(at, message)| Problem::at(path, at, message)));
+            if let Err((at, message)) = &query {
+                self.problems.push(Problem::at(path, *at, message.as_str()));
+            }
+            last
+        })?;
+        Ok((header, query?))
+    }
+
+    /// What can be said of queries whose corpus does not hold together.
+    fn check_queries(&mut self) {
+        let views = self.views.iter().map(|view| (&view.path, &view.query, &view.header.params));
+        let rules = self.rules.iter().map(|rule| (&rule.path, &rule.query, &rule.header.params));
+        for (path, query, params) in views.chain(rules) {
+            let outside = subset::problems(query, params).problems;
+            self.problems.extend(outside.into_iter().map(|(at, message)| Problem::at(path, at, message)));
+        }
     }
 
     /// Names of built-in views that queries may read.
@@ -319,63 +352,4 @@ fn stem(file: &str) -> Result<String, (Place, String)> {
 fn is_name(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_lowercase())
         && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
-}
-
-/// What stands in an order of dependency.
-trait Reader {
-    fn name(&self) -> &str;
-    fn path(&self) -> &Path;
-    fn query(&self) -> &Query;
-}
-
-impl Reader for View {
-    fn name(&self) -> &str {
-        &self.name
-    }
-    fn path(&self) -> &Path {
-        &self.path
-    }
-    fn query(&self) -> &Query {
-        &self.query
-    }
-}
-
-impl Reader for Rule {
-    fn name(&self) -> &str {
-        &self.id
-    }
-    fn path(&self) -> &Path {
-        &self.path
-    }
-    fn query(&self) -> &Query {
-        &self.query
-    }
-}
-
-/// Items so that each comes after what it reads, else by name; a circle is a problem that names its members.
-fn in_order<T: Reader>(items: Vec<T>, problems: &mut Vec<Problem>) -> Vec<T> {
-    let mut waiting: BTreeMap<String, T> = items.into_iter().map(|item| (item.name().to_owned(), item)).collect();
-    let mut ordered = Vec::new();
-    loop {
-        let is_free = |item: &T| !item.query().reads.iter().any(|read| waiting.contains_key(read));
-        let Some(name) = waiting.iter().find(|(_, item)| is_free(item)).map(|(name, _)| name.clone()) else { break };
-        ordered.extend(waiting.remove(&name));
-    }
-    if let Some((_, first)) = waiting.first_key_value() {
-        let mut circle: Vec<&T> = vec![first];
-        while let Some(next) = circle.last().and_then(|item| item.query().reads.iter().find_map(|r| waiting.get(r))) {
-            if let Some(start) = circle.iter().position(|item| item.name() == next.name()) {
-                circle.drain(..start);
-                break;
-            }
-            circle.push(next);
-        }
-        if let Some(first) = circle.first() {
-            let names = circle.iter().chain([first]).map(|item| item.name()).collect::<Vec<_>>().join(" -> ");
-            let next = circle.get(1).unwrap_or(first).name();
-            let message = format!("these read each other in a circle: {names}");
-            problems.push(Problem::at(first.path(), first.query().place_of(next), message));
-        }
-    }
-    ordered
 }

@@ -78,6 +78,7 @@ impl FactIndex {
             span_id: text("span_id"),
             client: text("client"),
             task_id: text("task_id"),
+            beside: false,
             says: says(table, &text),
         })
     }
@@ -143,13 +144,15 @@ fn card(column: &impl Fn(&str) -> String, (word, hash): (&str, &str)) -> String 
         (status, origin) if status.is_empty() => format!("({origin})"),
         (status, _) => format!("({status})"),
     };
+    // Who looks at the public card sees another one.
+    let kind = if column("extended") == "true" { "extended card" } else { "card" };
     let is_there = ["body_sha256", "contract_sha256"].iter().any(|hash| !column(hash).is_empty());
     let hash: String = column(hash).chars().take(SHORT).collect();
     let hash = if hash.is_empty() { hash } else { format!("{word}{hash}") };
     let parts = match (!is_there, column("not_modified").as_str()) {
-        (_, "true") => vec!["card not modified".to_owned(), status],
-        (true, _) => vec!["no card".to_owned(), status],
-        (false, _) => vec!["card".to_owned(), column("version"), hash, status],
+        (_, "true") => vec![format!("{kind} not modified"), status],
+        (true, _) => vec![format!("no {kind}"), status],
+        (false, _) => vec![kind.to_owned(), column("version"), hash, status],
     };
     parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" ")
 }
@@ -207,6 +210,12 @@ mod tests {
                 "card 1.0.0 01234567 (200)",
             ),
             ("cards", &[("not_modified", "true"), ("http_status", "304")], "card not modified (304)"),
+            (
+                "cards",
+                &[("version", "2"), ("body_sha256", "ff"), ("extended", "true"), ("origin", "call")],
+                "extended card 2 (call)",
+            ),
+            ("cards", &[("extended", "true"), ("http_status", "401")], "no extended card (401)"),
             ("cards", &[("http_status", "404"), ("origin", "fetch")], "no card (404)"),
             ("cards", &[("body_sha256", "ff"), ("version", "2"), ("origin", "file")], "card 2 (file)"),
             ("push_deliveries", &[("http_status", "401"), ("state", "completed")], "POST 401 completed"),

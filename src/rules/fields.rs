@@ -48,6 +48,9 @@ pub struct Setting {
     pub note: String,
     /// Beginnings of the fields that it brings.
     pub fills: Vec<String>,
+    /// Names of attributes that show that it is set already.
+    #[serde(default)]
+    pub unless: Vec<String>,
     /// Where it is documented.
     pub source: String,
 }
@@ -76,10 +79,23 @@ impl Advice {
         Self { general: toml::from_str(FIELDS).unwrap_or_default(), emitters }
     }
 
+    /// The advice without the settings that these names of attributes, which emitters wrote, show to be set already.
+    pub fn beyond(mut self, shown: &[String]) -> Self {
+        for emitter in &mut self.emitters {
+            emitter.settings.retain(|setting| !setting.unless.iter().any(|name| shown.contains(name)));
+        }
+        self
+    }
+
     /// How to fill what a need names, whoever emits; of several fields of which one is enough, the first.
     pub fn on(&self, need: &str) -> Option<&str> {
         let fits = self.general.iter().filter(|(beginning, _)| need.starts_with(beginning.as_str()));
         fits.max_by_key(|(beginning, _)| beginning.len()).map(|(_, advice)| advice.as_str())
+    }
+
+    /// How clients come to be named.
+    pub fn on_clients(&self) -> &str {
+        self.on("client").unwrap_or_default()
     }
 
     /// How to fill what a need names where these emitters are in use: the first setting that does, and whose it is.
@@ -159,6 +175,7 @@ mod tests {
     #[test]
     fn the_longest_beginning_counts() {
         let advice = Advice::embedded();
+        assert!(advice.on_clients().contains("`client` of an exchange line"));
         let local = advice.on("task_events.state[origin=local]").unwrap();
         assert!(local.contains("a2a.local") && !advice.on("task_events.state").unwrap().contains("a2a.local"));
         assert_eq!(advice.on("weather.wind"), None);
@@ -178,7 +195,7 @@ mod tests {
             // An exporter adds nothing to what it is given.
             let is_exporter = emitter.id == "otel-console";
             assert!(is_exporter || !emitter.settings.is_empty() || !emitter.never.is_empty(), "{}", emitter.id);
-            for Setting { set, note, fills, source } in &emitter.settings {
+            for Setting { set, note, fills, source, .. } in &emitter.settings {
                 assert!(!set.is_empty() && !source.is_empty() && note.ends_with('.'), "{}: {set}", emitter.id);
                 assert!(!fills.is_empty() && fills.iter().all(|field| exists(field)), "{}: {fills:?}", emitter.id);
             }
@@ -209,6 +226,31 @@ mod tests {
         assert!(fills("task_events.state[origin=local]", "task_events.state[origin=local]"));
         assert!(!fills("task_events.state", "task_events.state_raw"));
         assert!(fills("task_events.generation", "task_events.status_at or task_events.generation"));
+    }
+
+    #[test]
+    fn nginx_is_told_the_format_of_the_example() {
+        let example = include_str!("../../examples/gateways/nginx.conf");
+        let example = example.split_whitespace().collect::<Vec<_>>().join(" ");
+        let advice = Advice::embedded();
+        let nginx = advice.emitters().iter().find(|emitter| emitter.id == "nginx").unwrap();
+        assert!(nginx.settings.len() > 1);
+        for Setting { set, .. } in &nginx.settings {
+            assert!(example.contains(set), "{set}");
+        }
+    }
+
+    #[test]
+    fn what_lines_show_to_be_set_is_not_asked_for() {
+        let body = need("exchanges.content_hash");
+        let told = |shown: &[&str]| {
+            let shown: Vec<String> = shown.iter().map(|name| (*name).to_owned()).collect();
+            let advice = Advice::embedded().beyond(&shown);
+            advice.setting(&body, &["nginx".to_owned()]).unwrap().1.set.clone()
+        };
+        assert!(told(&[]).starts_with("log_format a2a escape=json '{\"msec\""));
+        assert_eq!(told(&["request_time"]), "\"request_body\":\"$request_body\"");
+        assert_eq!(told(&["request_time", "request_body"]), "client_body_buffer_size 1m;");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //!
 //! In: TOML. Out: typed headers, or what is wrong and where. Unknown keys are errors; knows no SQL.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer};
@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer};
 use super::alerting::Alerting;
 use super::needs::Need;
 use super::params::Params;
+use super::problem::near;
 use super::source::{Place, Source};
 use super::template::Template;
 use crate::findings::Severity;
@@ -41,6 +42,9 @@ pub struct RuleHeader {
     pub because: Template,
     /// What to do next, one sentence.
     pub next: Template,
+    /// Roles of evidence that shows how things were otherwise: its tasks and clients are not those that the finding is about.
+    #[serde(default)]
+    pub beside: Vec<String>,
     /// Thresholds and their defaults.
     #[serde(default)]
     pub params: Params,
@@ -167,10 +171,123 @@ fn severity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Severity, D::E
     })
 }
 
-/// Reads a header.
-pub(super) fn read<T: DeserializeOwned>(source: &Source) -> Result<T, (Place, String)> {
-    toml::from_str(&source.toml).map_err(|error| {
-        let place = error.span().map_or((1, 1), |span| source.place(span.start));
-        (place, error.message().to_owned())
+/// Reads a header; if it cannot be, all that is wrong with it: reading goes on without the keys that were told.
+pub(super) fn read<T: DeserializeOwned>(source: &Source) -> Result<T, Vec<(Place, String)>> {
+    let mut text = source.toml.clone();
+    let mut problems = Vec::new();
+    let mut told = BTreeSet::new();
+    loop {
+        let error = match toml::from_str(&text) {
+            Ok(header) if problems.is_empty() => return Ok(header),
+            Ok(_) => return Err(problems),
+            Err(error) => error,
+        };
+        let problem = |at: usize| (source.place(at), error.message().to_owned());
+        let lacking = error.message().strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
+        match (lacking.and_then(stand_in), error.span()) {
+            (Some(stand_in), _) => {
+                // A key that is written otherwise was told.
+                let key = lacking.unwrap_or_default();
+                let is_misspelt = told.iter().any(|told: &String| !near(told, std::iter::once(key)).is_empty());
+                if told.insert(key.to_owned()) && !is_misspelt {
+                    problems.push(problem(0));
+                }
+                text.push_str(stand_in);
+            }
+            // What is no TOML has no keys that could be left out.
+            (None, Some(span)) if toml::from_str::<toml::Table>(&text).is_ok() => {
+                problems.push(problem(span.start));
+                let Some(key) = leave_out(&mut text, span.start) else { return Err(problems) };
+                told.insert(key);
+            }
+            (None, span) => {
+                problems.push(problem(span.map_or(0, |span| span.start)));
+                return Err(problems);
+            }
+        }
+    }
+}
+
+/// A key of the header that is right, for one that is missing, so that the others can be looked at.
+fn stand_in(key: &str) -> Option<&'static str> {
+    Some(match key {
+        "title" => "title = \"\"\n",
+        "severity" => "severity = \"info\"\n",
+        "status" => "status = \"stable\"\n",
+        "since" => "since = \"\"\n",
+        "by" => "by = []\n",
+        "entity" => "entity = []\n",
+        "needs" => "needs = []\n",
+        "summary" => "summary = \"\"\n",
+        "suspect" => "suspect = \"client\"\n",
+        "because" => "because = \"\"\n",
+        "next" => "next = \"\"\n",
+        _ => return None,
     })
+}
+
+/// Blanks the key in which a byte of the header lies, so that all others keep their places. Its name; none before the first.
+fn leave_out(text: &mut String, at: usize) -> Option<String> {
+    let key_of = |line: &str| {
+        let name = line.split('=').next().filter(|_| line.contains('='))?.trim();
+        let is_name = !name.is_empty() && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'-'));
+        is_name.then(|| name.to_owned())
+    };
+    let mut begins = 0;
+    let mut range: Option<(String, std::ops::Range<usize>)> = None;
+    for line in text.split_inclusive('\n') {
+        match (key_of(line), &mut range) {
+            (Some(_), Some(_)) if begins > at => break,
+            (Some(key), _) => range = Some((key, begins..begins + line.len())),
+            (None, Some((_, range))) => range.end = begins + line.len(),
+            (None, None) => {}
+        }
+        begins += line.len();
+    }
+    let (key, range) = range.filter(|(_, range)| range.contains(&at))?;
+    let blank: String = text.get(range.clone())?.chars().map(|c| if c == '\n' { c } else { ' ' }).collect();
+    // A character of several bytes is one blank: what follows on the line is blank as well.
+    let lost = range.len() - blank.len();
+    text.replace_range(range, &format!("{}{blank}", " ".repeat(lost)));
+    Some(key)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problems(header: &str) -> Vec<String> {
+        let text: String = header.lines().map(|line| format!("-- {line}\n")).collect();
+        let source = Source::cut(&format!("{text}--\n-- ## What it finds\n\nSELECT 1\n")).unwrap();
+        let problems = read::<RuleHeader>(&source).err().unwrap_or_default();
+        problems.into_iter().map(|((line, column), message)| format!("{line}:{column} {message}")).collect()
+    }
+
+    const HEADER: &str = "title = \"t\"\nseverity = \"info\"\nstatus = \"stable\"\nsince = \"1\"\nby = [\"agent\"]\n\
+                          entity = [\"agent\"]\nneeds = [\"exchanges.outcome\"]\nsummary = \"s\"\n\
+                          suspect = \"client\"\nbecause = \"b\"\nnext = \"n\"\n";
+
+    #[test]
+    fn all_that_is_wrong_with_a_header_is_told_at_once_each_at_its_place() {
+        assert_eq!(problems(HEADER), Vec::<String>::new());
+        let wrong = HEADER
+            .replace("severity = \"info\"", "severity = \"loud\"")
+            .replace("summary = \"s\"", "sumary = \"ä\"")
+            .replace("needs = [\"exchanges.outcome\"]", "needs = [\n  \"outcome\",\n]")
+            + "params = { least = [2] }\n";
+        let mut found = problems(&wrong);
+        found.sort();
+        let begins: Vec<&str> = found.iter().map(|text| text.split(' ').next().unwrap()).collect();
+        assert_eq!(begins, ["10:4", "14:23", "2:15", "7:12"], "{found:#?}");
+        for (number, words) in
+            ["unknown field `sumary`", "a param must be", "`loud`", "`outcome` is no need"].iter().enumerate()
+        {
+            assert!(found[number].contains(words), "{found:#?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_toml_is_told_once() {
+        assert_eq!(problems(&HEADER.replace("by = [\"agent\"]", "by = [\"agent\"")).len(), 1);
+    }
 }

@@ -11,6 +11,7 @@ mod params;
 mod template;
 
 mod corpus;
+mod dependency;
 mod files;
 mod query;
 
@@ -40,6 +41,7 @@ mod generations;
 mod needs;
 mod rows;
 mod sight;
+mod words;
 
 pub mod cases;
 pub mod render;
@@ -69,6 +71,7 @@ pub use query::Query;
 pub use sight::sight;
 pub use source::{SECTIONS, Section};
 pub use template::Template;
+pub use words::Words;
 
 pub use crate::findings::RuleFailure;
 

@@ -74,6 +74,17 @@ impl Param {
         number.parse::<f64>().is_ok() && UNITS.contains(&unit.trim_end_matches('s'))
     }
 
+    /// A value of each kind, and what to call the kind where one is to be written.
+    pub(super) fn samples() -> [(&'static str, Self); 5] {
+        [
+            ("a span of time such as \"30 seconds\"", Self::Text("30 seconds".to_owned())),
+            ("a whole number", Self::Int(1)),
+            ("a number with a fraction", Self::Number(0.5)),
+            ("a string", Self::Text("text".to_owned())),
+            ("true or false", Self::Flag(true)),
+        ]
+    }
+
     fn literal(&self, span: Span) -> Expr {
         let value = |value: Value| Expr::Value(ValueWithSpan { value, span });
         let number = |text: String| match text.strip_prefix('-') {
@@ -93,16 +104,22 @@ impl Param {
     }
 }
 
-struct Binder<'a>(&'a Params);
+struct Binder<'a> {
+    params: &'a Params,
+    /// What has no value is NULL, which fits everywhere.
+    leniently: bool,
+}
 
 impl VisitorMut for Binder<'_> {
     type Break = ();
 
     fn post_visit_expr(&mut self, expr: &mut Expr) -> ControlFlow<()> {
-        if let Expr::Value(ValueWithSpan { value: Value::Placeholder(name), span }) = expr
-            && let Some(param) = name.strip_prefix('$').and_then(|name| self.0.get(name))
-        {
-            *expr = param.literal(*span);
+        if let Expr::Value(ValueWithSpan { value: Value::Placeholder(name), span }) = expr {
+            match name.strip_prefix('$').and_then(|name| self.params.get(name)) {
+                Some(param) => *expr = param.literal(*span),
+                None if self.leniently => *expr = Expr::Value(ValueWithSpan { value: Value::Null, span: *span }),
+                None => {}
+            }
         }
         ControlFlow::Continue(())
     }
@@ -110,7 +127,16 @@ impl VisitorMut for Binder<'_> {
 
 /// The query with the params in it. A `$name` without a value stays, and planning refuses it.
 pub(super) fn bind(query: &SqlStatement, params: &Params) -> Statement {
+    bound(query, Binder { params, leniently: false })
+}
+
+/// The query with the params in it, and NULL for each `$name` without a value: it can be looked at, though not run.
+pub(super) fn bind_leniently(query: &SqlStatement, params: &Params) -> Statement {
+    bound(query, Binder { params, leniently: true })
+}
+
+fn bound(query: &SqlStatement, mut binder: Binder<'_>) -> Statement {
     let mut bound = query.clone();
-    let _ = VisitMut::visit(&mut bound, &mut Binder(params));
+    let _ = VisitMut::visit(&mut bound, &mut binder);
     Statement::Statement(Box::new(bound))
 }

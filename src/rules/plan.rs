@@ -18,6 +18,7 @@ use datafusion::physical_plan::coop::CooperativeExec;
 use datafusion::physical_plan::metrics::MetricValue;
 use datafusion::physical_plan::{ExecutionPlan, execute_stream};
 use datafusion::prelude::{SessionConfig, SessionContext};
+use datafusion::sql::parser::Statement;
 use futures::StreamExt;
 
 use super::params::{self, Params};
@@ -75,8 +76,20 @@ pub(super) fn session_in(partitions: usize, runtime: Arc<RuntimeEnv>) -> Session
 
 /// Plans a query with its params in it.
 pub(super) async fn plan(ctx: &SessionContext, query: &Query, params: &Params) -> Result<LogicalPlan, QueryError> {
+    plan_bound(ctx, query, params::bind(&query.statement, params)).await
+}
+
+/// Plans a query with params in it, and NULL for those that have no value: to be looked at.
+pub(super) async fn plan_leniently(
+    ctx: &SessionContext,
+    query: &Query,
+    params: &Params,
+) -> Result<LogicalPlan, QueryError> {
+    plan_bound(ctx, query, params::bind_leniently(&query.statement, params)).await
+}
+
+async fn plan_bound(ctx: &SessionContext, query: &Query, statement: Statement) -> Result<LogicalPlan, QueryError> {
     let fail = |error: DataFusionError| QueryError::new(query, &error);
-    let statement = params::bind(&query.statement, params);
     let plan = ctx.state().statement_to_plan(statement).await.map_err(fail)?;
     let nothing_else = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
     nothing_else.verify_plan(&plan).map_err(fail)?;

@@ -203,7 +203,10 @@ impl Row<'_> {
                     continue;
                 }
                 match facts.evidence(role, &id) {
-                    Some(evidence) => found.push(evidence),
+                    Some(evidence) => {
+                        let beside = self.rule.header.beside.iter().any(|other| other == role);
+                        found.push(Evidence { beside, ..evidence });
+                    }
                     None => wrong(format!("`{}` names a fact that is in no table", field.name())),
                 }
             }

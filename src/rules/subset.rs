@@ -15,7 +15,7 @@ use datafusion::sql::sqlparser::tokenizer::Span;
 
 use super::ordering;
 use super::params::Params;
-use super::problem::listed;
+use super::problem::{listed, near};
 use super::query::{Query, place};
 use super::source::Place;
 
@@ -36,16 +36,30 @@ const FUNCTIONS: [(&[&str], &str); 7] = [
     (&["array_filter", "array_transform", "list_filter", "list_transform"], "one engine only: `unnest` and group"),
 ];
 
-/// What stands in a query that the subset does not have, in the order of the text.
-pub(super) fn problems(query: &Query, params: &Params) -> Vec<(Place, String)> {
-    let mut subset = Subset { query, params, used: BTreeSet::new(), allowed: Vec::new(), found: BTreeMap::new() };
+/// What is outside of the subset.
+pub(super) struct Outside {
+    /// Each thing, in the order of the text.
+    pub(super) problems: Vec<(Place, String)>,
+    /// All of it is about params: the rest can be planned.
+    pub(super) is_of_params: bool,
+}
+
+/// What stands in a query that the subset does not have.
+pub(super) fn problems(query: &Query, params: &Params) -> Outside {
+    let mut subset =
+        Subset { query, params, used: BTreeSet::new(), of_params: 0, allowed: Vec::new(), found: BTreeMap::new() };
     let _ = Visit::visit(&query.statement, &mut subset);
     let unused: Vec<&String> = params.keys().filter(|name| !subset.used.contains(*name)).collect();
     if !unused.is_empty() {
-        subset
-            .add(Span::empty(), format!("the query uses no {}", listed(unused.iter().map(|name| format!("${name}")))));
+        let names = listed(unused.iter().map(|name| format!("${name}")));
+        let message =
+            format!("the query uses no {names}: write it where the threshold stands, or take it out of `params`");
+        subset.add_of_param(Span::empty(), message);
     }
-    subset.found.into_iter().flat_map(|(place, messages)| messages.into_iter().map(move |m| (place, m))).collect()
+    let of_params = subset.of_params;
+    let problems: Vec<_> =
+        subset.found.into_iter().flat_map(|(place, all)| all.into_iter().map(move |m| (place, m))).collect();
+    Outside { is_of_params: problems.len() == of_params, problems }
 }
 
 pub(super) struct Subset<'a> {
@@ -53,6 +67,8 @@ pub(super) struct Subset<'a> {
     params: &'a Params,
     /// Params seen.
     used: BTreeSet<String>,
+    /// Problems that are about params.
+    of_params: usize,
     /// Places of expressions that are right where they stand, though not elsewhere.
     allowed: Vec<Span>,
     found: BTreeMap<Place, BTreeSet<String>>,
@@ -86,6 +102,11 @@ impl Subset<'_> {
     pub(super) fn add(&mut self, span: Span, message: impl Into<String>) {
         let at = place(span.start).unwrap_or((self.query.line, 1));
         self.found.entry(at).or_default().insert(message.into());
+    }
+
+    fn add_of_param(&mut self, span: Span, message: String) {
+        let at = place(span.start).unwrap_or((self.query.line, 1));
+        self.of_params += usize::from(self.found.entry(at).or_default().insert(message));
     }
 
     fn query(&mut self, query: &SqlQuery) {
@@ -303,7 +324,10 @@ impl Subset<'_> {
             let known = listed(self.params.keys().map(|name| format!("${name}")));
             let message =
                 if known.is_empty() { "the header has no `params`".to_owned() } else { format!("there are {known}") };
-            return self.add(span, format!("no param `{name}`; {message}"));
+            let bare = name.trim_start_matches('$');
+            let near = near(bare, self.params.keys().map(String::as_str));
+            let add = format!("`params = {{ {bare} = ... }}` in the header makes it one");
+            return self.add_of_param(span, format!("no param `{name}`{near}; {message}; {add}"));
         };
         self.used.insert(param.0.to_owned());
         if param.1.is_interval() && !self.allowed.contains(&span) {

@@ -15,8 +15,8 @@ use super::source::Place;
 /// Functions after which a number has no fraction, so that a cast to an integer rounds nothing.
 const WHOLE: [&str; 4] = ["floor", "ceil", "round", "trunc"];
 
-/// Operations whose result depends on the engine.
-pub(super) fn problems(query: &Query, plan: &LogicalPlan) -> BTreeSet<(Place, String)> {
+/// Operations whose result depends on the engine, and columns without a type unless values are left out.
+pub(super) fn problems(query: &Query, plan: &LogicalPlan, has_values: bool) -> BTreeSet<(Place, String)> {
     let mut found = BTreeSet::new();
     let _ = plan.apply_with_subqueries(|node| {
         let mut schema = DFSchema::empty();
@@ -35,7 +35,8 @@ pub(super) fn problems(query: &Query, plan: &LogicalPlan) -> BTreeSet<(Place, St
             })
         })
     });
-    for field in plan.schema().fields().iter().filter(|field| field.data_type() == &DataType::Null) {
+    let untyped = plan.schema().fields().iter().filter(|field| has_values && field.data_type() == &DataType::Null);
+    for field in untyped {
         let message = format!("column `{}` has no type: write `CAST(NULL AS VARCHAR)` or another", field.name());
         found.insert(((query.line, 1), message));
     }

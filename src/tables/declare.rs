@@ -12,8 +12,12 @@ use super::stamp::TableError;
 pub trait Table: Sized {
     /// Name in SQL.
     const NAME: &'static str;
+    /// What a row is.
+    const ABOUT: &'static str;
     /// Arrow schema.
     fn schema() -> SchemaRef;
+    /// What each column means, in a few words, with the values of closed sets.
+    fn words() -> Vec<(&'static str, &'static str)>;
     /// Sets `fact_id` from the content of the row: 128 bits, hex. The same record delivered twice, from whatever file or
     /// format, is the same fact; where it was read, and what was derived from other facts, is not content.
     fn seal(self) -> Self;
@@ -33,15 +37,18 @@ pub trait Table: Sized {
 }
 
 macro_rules! columns {
-    ($(#[$meta:meta])* $vis:vis struct $row:ident { $($(#[$doc:meta])* $column:ident : $kind:ident,)* }) => {
+    ($(#[$meta:meta])* $vis:vis struct $row:ident { $($(#[doc = $doc:literal])* $column:ident : $kind:ident,)* }) => {
         $(#[$meta])*
         #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
         #[serde(default)]
-        $vis struct $row { $($(#[$doc])* pub $column: <$kind as ColumnKind>::Cell,)* }
+        $vis struct $row { $($(#[doc = $doc])* pub $column: <$kind as ColumnKind>::Cell,)* }
 
         impl $row {
             fn fields() -> Vec<Field> {
                 vec![$(Field::new(stringify!($column), $kind::data_type(), $kind::NULLABLE)),*]
+            }
+            fn words() -> Vec<(&'static str, &'static str)> {
+                vec![$((stringify!($column), concat!($($doc),*))),*]
             }
             fn arrays<'a, I: Iterator<Item = &'a $row> + Clone>(rows: I) -> Vec<ArrayRef> {
                 vec![$($kind::array(rows.clone().map(|row| &row.$column))),*]
@@ -67,13 +74,16 @@ macro_rules! columns {
 }
 
 macro_rules! table {
-    ($(#[$meta:meta])* $name:literal $row:ident in $own:ident { $($(#[$doc:meta])* $column:ident : $kind:ident,)* }) => {
+    (
+        $(#[doc = $about:literal])*
+        $name:literal $row:ident in $own:ident { $($(#[doc = $doc:literal])* $column:ident : $kind:ident,)* }
+    ) => {
         columns! {
             /// Columns of this table's own.
-            pub struct $own { $($(#[$doc])* $column: $kind,)* }
+            pub struct $own { $($(#[doc = $doc])* $column: $kind,)* }
         }
 
-        $(#[$meta])*
+        $(#[doc = $about])*
         #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
         #[serde(default)]
         pub struct $row {
@@ -85,10 +95,15 @@ macro_rules! table {
 
         impl Table for $row {
             const NAME: &'static str = $name;
+            const ABOUT: &'static str = concat!($($about),*);
 
             fn schema() -> SchemaRef {
                 let fields = Common::fields().into_iter().chain(Bucketed::fields()).chain($own::fields());
                 Arc::new(Schema::new(fields.collect::<Vec<_>>()))
+            }
+
+            fn words() -> Vec<(&'static str, &'static str)> {
+                Common::words().into_iter().chain(Bucketed::words()).chain($own::words()).collect()
             }
 
             fn seal(mut self) -> Self {

@@ -126,6 +126,14 @@ macro_rules! facts {
                 Ok(true)
             }
 
+            /// What a row of a table is, and what each of its columns means.
+            pub fn words(table: &str) -> Option<(&'static str, Vec<(&'static str, &'static str)>)> {
+                match table {
+                    $($row::NAME => Some(($row::ABOUT, $row::words())),)*
+                    _ => None,
+                }
+            }
+
             /// Name and schema of every table.
             pub fn schemas() -> Vec<(&'static str, SchemaRef)> {
                 vec![$(($row::NAME, $row::schema())),*]

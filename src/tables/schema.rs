@@ -51,7 +51,7 @@ columns! {
         span_id: Key,
         /// Source name.
         source: Key,
-        /// Line or byte within the source.
+        /// Line, byte, or entry of a HAR (`log.entries[12]`, from zero) within the source.
         position: Key,
     }
 }
@@ -96,7 +96,9 @@ table! {
     "exchanges" ExchangeRow in ExchangeColumns {
         /// When the response was complete.
         ended_at: Time,
-        /// One of the eleven operation names of A2A 1.0; `''` when the method is of no A2A version.
+        /// Name in A2A 1.0: `SendMessage`, `SendStreamingMessage`, `GetTask`, `ListTasks`, `CancelTask`, `SubscribeToTask`,
+        /// `CreateTaskPushNotificationConfig`, `GetTaskPushNotificationConfig`, `ListTaskPushNotificationConfigs`,
+        /// `DeleteTaskPushNotificationConfig`, `GetExtendedAgentCard`; `''` when the method is of no A2A version.
         operation: Key,
         /// The method, path or rpc as on the wire.
         operation_raw: Key,
@@ -132,13 +134,15 @@ table! {
         error_code: Int,
         /// ErrorInfo reason, else the canonical reason of the code in its dialect (`TASK_NOT_FOUND` ...).
         error_reason: Key,
-        /// Class of the error's text by the pattern table; the text is not kept.
+        /// Class of the error's text by the pattern table: `unknown-skill`, `unsupported-mode`, `auth`, `policy-changed`, `timeout`,
+        /// `terminal-task`, `not-found`, `transport`, `other`; `''` without one. The text is not kept.
         error_text_class: Key,
         /// `ok`, `transport`, `rate-limited`, `capability`, `auth`, `not-found`, `version`, `invalid`, `agent-error`.
         outcome: Key,
         /// What came back: `task`, `message`, `tasks`, `push-config`, `card`, `events`, `empty`, `error`, `none`.
         reply_kind: Key,
-        /// State of the task that came back (last one of a stream).
+        /// State of the task that came back, last one of a stream: `submitted`, `working`, `input-required`, `auth-required`,
+        /// `completed`, `failed`, `canceled`, `rejected`, `unknown`.
         reply_state: Key,
         /// Whether the reply was an event stream.
         streaming: Flag,
@@ -176,7 +180,7 @@ table! {
         context_id: Key,
         /// Skill asked for in the same exchange, else by the first message in a whole task's history.
         skill_id: Key,
-        /// `submitted working input-required auth-required completed failed canceled rejected unknown`.
+        /// `submitted`, `working`, `input-required`, `auth-required`, `completed`, `failed`, `canceled`, `rejected`, `unknown`.
         state: Key,
         /// State as on the wire.
         state_raw: Key,
@@ -229,7 +233,7 @@ table! {
         last_chunk: Flag,
         /// Bytes of the part's content (decoded length of raw bytes, UTF-8 length of text).
         size: Int,
-        /// As in `task_events`.
+        /// `reply`, `stream`, `push`, `poll` (get, list), `local` (a client's own verdict), `log`, `span`.
         origin: Key,
         /// Within a whole task, rather than an artifact event.
         snapshot: Flag,
@@ -263,7 +267,7 @@ table! {
         extended: Flag,
         /// SHA-256 of the body; `''` when no card was in it.
         body_sha256: Key,
-        /// Skill fingerprint as clients after record 000 log it.
+        /// Skill fingerprint: the hash that clients log of the skills and modes they rely on.
         fingerprint: Key,
         /// The same material on the dialect-neutral model.
         contract_sha256: Key,
@@ -355,7 +359,8 @@ table! {
         signature: Key,
         /// A notification token header was sent.
         token_present: Flag,
-        /// State in the body.
+        /// State in the body: `submitted`, `working`, `input-required`, `auth-required`, `completed`, `failed`, `canceled`, `rejected`,
+        /// `unknown`.
         state: Key,
         /// `task`, `status`, `artifact`, `message`; `''` when the body was not seen.
         payload: Key,
@@ -383,7 +388,7 @@ table! {
         skill_id: Key,
         /// What changed, in the teller's words from a closed list: `granted`, `revoked`, `gated`, `changed`.
         change: Key,
-        /// `log`.
+        /// How it was seen: `log`.
         origin: Key,
     }
 }

@@ -13,7 +13,7 @@
 --
 -- ## What it finds
 -- An artifact event more than `late` after the end of its task, or two reads of the ended task of which the later has more artifacts. A warning for a task that
--- was canceled, failed or rejected, a note for a completed one (record 003).
+-- was canceled, failed or rejected, a note for a completed one.
 -- ## Why it matters
 -- Who read the task at its end holds another result than who reads it now; of a canceled task nobody expects any.
 -- ## First checks

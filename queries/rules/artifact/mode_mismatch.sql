@@ -11,13 +11,14 @@
 -- next     = "{advice}"
 --
 -- ## What it finds
--- A declared media type of an artifact part that is outside the effective output modes of the task's skill in the card the caller acted on
--- (record 000, variant B). Inside them but outside what the request accepts is a warning. Without a named skill, or with a type inferred from the kind of
--- part, it is a hint.
+-- A declared media type of an artifact part that is outside the effective output modes of the task's skill in the card the caller acted on, the basic one
+-- or the extended one. Inside them but outside what the request accepts is a warning. Without a named skill, or with a type inferred from the kind of part,
+-- it is a hint.
 -- ## Why it matters
 -- The task succeeded, so nothing else shows; the consumer parses the wrong format and corrupts what it stores.
 -- ## First checks
--- 1. Compare the skill's output modes in the card held at the call with those of the latest look.
+-- 1. Compare the skill's output modes in the card held at the call with those of the latest look. An extended card is not at the well-known path: ask for
+--    it with the caller's credentials (GetExtendedAgentCard).
 -- 2. Changed: the skill id was reused for another capability; see skill_modes_redefined.
 -- 3. Not changed: the runtime breaks its own card.
 -- ## When it is wrong
@@ -76,21 +77,24 @@ bodies AS (
         a.agent,
         a.task_id,
         a.basic_body AS body_sha256,
-        a.skill_id
+        a.skill_id,
+        FALSE AS is_extended
     FROM acted AS a
     UNION ALL
     SELECT
         a.agent,
         a.task_id,
         a.extended_body AS body_sha256,
-        a.skill_id
+        a.skill_id,
+        TRUE AS is_extended
     FROM acted AS a
     UNION ALL
     SELECT
         a.agent,
         a.task_id,
         a.negotiated_body AS body_sha256,
-        a.skill_id
+        a.skill_id,
+        FALSE AS is_extended
     FROM acted AS a
 ),
 
@@ -99,7 +103,8 @@ promises AS (
     SELECT
         b.agent,
         b.task_id,
-        m.mode
+        m.mode,
+        bool_and(b.is_extended) AS is_extended
     FROM bodies AS b
     INNER JOIN card_modes AS m ON b.body_sha256 = m.body_sha256
     WHERE b.body_sha256 <> '' AND (b.skill_id = '' OR m.skill_id = b.skill_id)
@@ -110,6 +115,7 @@ promised AS (
     SELECT
         p.agent,
         p.task_id,
+        bool_and(p.is_extended) AS is_extended,
         string_agg(p.mode, ', ' ORDER BY p.mode) AS modes
     FROM promises AS p
     GROUP BY p.agent, p.task_id
@@ -205,6 +211,7 @@ judged AS (
         a.basis,
         a.negotiated_basis,
         a.negotiated_body,
+        m.is_extended,
         CASE WHEN a.negotiated_body <> '' THEN a.negotiated_fact_id ELSE a.held_fact_id END AS card_fact_id,
         CASE
             WHEN a.skill_id = '' OR NOT o.is_declared THEN 3
@@ -232,6 +239,7 @@ ranked AS (
         j.basis,
         j.negotiated_basis,
         j.negotiated_body,
+        j.is_extended,
         j.card_fact_id,
         j.weight,
         row_number() OVER (
@@ -286,8 +294,10 @@ SELECT
     CASE
         WHEN r.list = 'request' THEN 'the skill may deliver it, and the request did not accept it'
         WHEN NOT r.is_declared THEN 'the part has no type and is taken for JSON by its kind'
+        WHEN r.skill_id = '' AND r.is_extended THEN 'no skill is named, so all modes of the extended card were compared'
         WHEN r.skill_id = '' THEN 'no skill is named, so all modes of the card were compared'
         WHEN r.negotiated_body <> '' THEN 'the last card that lists the skill promises another type'
+        WHEN r.is_extended THEN 'the extended card that the caller held, which is not the public one, promises another type'
         ELSE 'the card that the caller held promises another type'
     END AS why,
     CASE

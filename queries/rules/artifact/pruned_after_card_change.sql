@@ -13,7 +13,7 @@
 --
 -- ## What it finds
 -- An artifact that an ended task had, and that reads of the task after a change of the agent's card lack, up to the last one; or the agent's own event
--- that it pruned one (record 003: what a card says governs new tasks, not the results of old ones).
+-- that it pruned one (what a card says governs new tasks, not the results of old ones).
 -- ## Why it matters
 -- A result that was delivered and perhaps paid for cannot be read again, and audits of it fail.
 -- ## First checks

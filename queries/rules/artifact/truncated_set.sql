@@ -5,13 +5,13 @@
 -- by       = ["agent", "task_id"]
 -- entity   = ["agent", "task_id"]
 -- needs    = ["task_events.artifact_count[origin=local]", "task_events.artifact_count"]
--- summary  = "{task_id}: the client has {client_count} artifacts, {agent} had {server_count} when it completed"
+-- summary  = "{task_id}: the client has {client_count|artifact|artifacts}, {agent} had {server_count} when it completed"
 -- suspect  = "client"
 -- because  = "the client's own statement lists fewer artifacts than the agent's answer at completion"
 -- next     = "Have the client read {task_id} again and take the artifacts it lacks ({missing})"
 --
 -- ## What it finds
--- A client that told its terminal state, or its list of artifacts after the end, with fewer artifacts than the agent had at completion (record 003).
+-- A client that told its terminal state, or its list of artifacts after the end, with fewer artifacts than the agent had at completion.
 -- ## Why it matters
 -- The client settled a partial result as the whole one; what comes after builds on half of it.
 -- ## First checks

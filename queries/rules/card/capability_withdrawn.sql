@@ -7,7 +7,7 @@
 -- needs    = ["cards.streaming", "task_events.state"]
 -- summary  = "{agent} withdrew {what} while {names} used it"
 -- suspect  = "card-publisher"
--- because  = "the card said {what} before and does not now; {tasks} open tasks rest on it"
+-- because  = "the card said {what} before and does not now; what rests on it: {tasks|open task|open tasks}"
 -- next     = "Poll {names} until they end: no stream or webhook may tell; then restore {what} on {agent}, or let its callers plan without it"
 -- params   = { named = 5 }
 --

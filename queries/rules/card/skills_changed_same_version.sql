@@ -13,7 +13,7 @@
 --
 -- ## What it finds
 -- Two looks at one card identity (agent, principal, basic or extended) between which skills, effective modes, streaming or push changed and the version did
--- not (record 000). Critical while tasks for a removed skill are open, or once one failed for it. One finding an agent: the worst change is shown, `count` says how many there were.
+-- not: who compares versions keeps the old card. Critical while tasks for a removed skill are open, or once one failed for it. One finding an agent: the worst change is shown, `count` says how many there were.
 -- ## Why it matters
 -- Clients that key their cache by version go on with a contract that no longer holds: they ask for skills that are gone and fail late, inside a task.
 -- ## First checks

@@ -5,7 +5,7 @@
 -- by       = ["agent"]
 -- entity   = ["agent"]
 -- needs    = ["cards.contract_sha256"]
--- summary  = "{agent} shows two cards in turn: {one_card} and {other_card}, {changes} changes"
+-- summary  = "{agent} shows two cards in turn: {one_card} and {other_card}, {changes|change|changes}"
 -- suspect  = "card-publisher"
 -- because  = "{why}"
 -- next     = "Fetch the card of {agent} several times, past every cache, and compare version and ETag; then purge the edge or end the rollout that still shows the wrong one"

@@ -5,7 +5,7 @@
 -- by       = ["client", "agent"]
 -- entity   = ["client", "agent"]
 -- needs    = ["exchanges.operation", "exchanges.outcome"]
--- summary  = "{caller} speaks {spoken} to {agent}, which {speaks}"
+-- summary  = "{caller} {spoken}; {agent} {speaks}"
 -- suspect  = "client"
 -- because  = "{why}"
 -- next     = "{advice}"
@@ -59,11 +59,9 @@ numbered AS (
     SELECT
         r.client,
         r.agent,
-        CASE
-            WHEN r.why = 'version' AND r.declared_version = '' THEN 'A2A of no stated version'
-            WHEN r.why = 'version' THEN concat('A2A ', r.declared_version)
-            ELSE r.operation_raw
-        END AS spoken,
+        CASE WHEN r.why = 'version' AND r.declared_version <> '' THEN concat('A2A ', r.declared_version) END AS version,
+        r.why = 'version' AND r.declared_version = '' AS is_unstated,
+        CASE WHEN r.why <> 'version' THEN r.operation_raw END AS method,
         r.why = 'method' AND NOT r.speaks_another AS is_own_card,
         r.why = 'version' AS is_version,
         r.agent_dialect,
@@ -77,11 +75,31 @@ numbered AS (
     WHERE NOT r.speaks_both AND (r.why <> 'method' OR r.speaks_another OR r.declares_it)
 ),
 
+versions AS (
+    SELECT
+        n.client,
+        n.agent,
+        string_agg(DISTINCT n.version, ', ' ORDER BY n.version) AS versions
+    FROM numbered AS n
+    WHERE n.version IS NOT NULL
+    GROUP BY n.client, n.agent
+),
+
+methods AS (
+    SELECT
+        n.client,
+        n.agent,
+        string_agg(DISTINCT n.method, ', ' ORDER BY n.method) AS methods
+    FROM numbered AS n
+    WHERE n.method IS NOT NULL
+    GROUP BY n.client, n.agent
+),
+
 told AS (
     SELECT
         n.client,
         n.agent,
-        string_agg(DISTINCT n.spoken, ', ' ORDER BY n.spoken) AS spoken,
+        bool_or(n.is_unstated) AS is_unstated,
         bool_or(n.is_own_card) AS is_own_card,
         bool_or(n.is_version) AS is_version,
         bool_or(n.has_answered) AS has_answered,
@@ -94,13 +112,28 @@ told AS (
         array_agg(n.fact_id ORDER BY n.nth, n.fact_id) FILTER (WHERE n.nth <= $named) AS refusal_fact_ids
     FROM numbered AS n
     GROUP BY n.client, n.agent
+),
+
+-- What the caller does, in words: `speaks A2A 9.9; states no version; calls tasks/get and tasks/send`.
+phrased AS (
+    SELECT
+        t.client,
+        t.agent,
+        concat(
+            CASE WHEN v.versions IS NULL THEN '' ELSE concat('; speaks ', regexp_replace(v.versions, '^(.*), ', '\1 and ')) END,
+            CASE WHEN t.is_unstated THEN '; states no version' ELSE '' END,
+            CASE WHEN m.methods IS NULL THEN '' ELSE concat('; calls ', regexp_replace(m.methods, '^(.*), ', '\1 and ')) END
+        ) AS phrases
+    FROM told AS t
+    LEFT JOIN versions AS v ON t.client = v.client AND t.agent = v.agent
+    LEFT JOIN methods AS m ON t.client = m.client AND t.agent = m.agent
 )
 
 SELECT
     t.client,
     t.agent,
     CASE WHEN t.client = '' THEN 'A caller' ELSE t.client END AS caller,
-    t.spoken,
+    replace(regexp_replace(substr(p.phrases, 3), '^(.*); ', '\1 and '), '; ', ', ') AS spoken,
     CASE
         WHEN t.is_own_card THEN 'refuses what its own card declares'
         WHEN coalesce(t.agent_version, '') = '' THEN 'refuses that'
@@ -142,3 +175,4 @@ SELECT
     t.answer_fact_id,
     t.card_fact_id
 FROM told AS t
+INNER JOIN phrased AS p ON t.client = p.client AND t.agent = p.agent

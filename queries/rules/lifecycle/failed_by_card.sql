@@ -14,7 +14,7 @@
 --
 -- ## What it finds
 -- A terminal verdict of the caller's own within a minute after its look at the agent's card showed that the task's skill is gone, or failed, while the agent
--- had not ended the task (record 003).
+-- had not ended the task.
 -- ## Why it matters
 -- A skill that leaves the card does not end tasks that run on it. The agent works on, completes and charges; the caller has already told its users
 -- that it failed.

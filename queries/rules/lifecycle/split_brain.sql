@@ -12,7 +12,7 @@
 -- marks    = { split_ages = { on = ["agent"] } }
 --
 -- ## What it finds
--- A task for which the caller's own verdict and the agent's last word are different terminal states, in either order (record 003), or a task that one agent
+-- A task for which the caller's own verdict and the agent's last word are different terminal states, in either order, or a task that one agent
 -- answers with two terminal states in turn.
 -- ## Why it matters
 -- Two state machines each believe to be right. What the one side stored as failed or partial, the other completed and may charge for.

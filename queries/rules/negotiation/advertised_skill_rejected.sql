@@ -5,7 +5,7 @@
 -- by       = ["client", "agent"]
 -- entity   = ["client", "agent", "skill_id"]
 -- needs    = ["exchanges.skill_id", "exchanges.outcome", "cards.body_sha256"]
--- summary  = "{agent} refused {count} messages of {client} for {skill_id}, which the card it holds lists ({refused_as})"
+-- summary  = "{agent} refused {count|message|messages} of {client} for {skill_id}, which the card it holds lists ({refused_as})"
 -- suspect  = "client-cache"
 -- because  = "{why}"
 -- next     = "Fetch the card of {agent} as {client} sees it, and compare its skills with the one held; unchanged, ask the agent's owner why {skill_id} is refused"

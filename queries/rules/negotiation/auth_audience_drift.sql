@@ -5,7 +5,7 @@
 -- by       = ["agent"]
 -- entity   = ["agent"]
 -- needs    = ["exchanges.outcome"]
--- summary  = "{agent} refuses credentials that it took before: {count} refusals of {parties}; its card asks for nothing new"
+-- summary  = "{agent} refuses credentials that it took before: {count|refusal|refusals} of {parties}; its card asks for nothing new"
 -- suspect  = "remote-runtime"
 -- because  = "the refusals came past the gateway, from callers that had succeeded before; {why}"
 -- next     = "Compare the audience, issuer and keys that {agent} checks with those in a refused token, and what was deployed just before the first refusal"

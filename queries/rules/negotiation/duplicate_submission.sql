@@ -5,7 +5,7 @@
 -- by       = ["client", "agent"]
 -- entity   = ["client", "agent", "message"]
 -- needs    = ["exchanges.content_hash"]
--- summary  = "{client} sent message {message} to {agent} {count} times while the first still ran; {answer}"
+-- summary  = "{client} sent message {message} to {agent} {count|time|times} while the first still ran; {answer}"
 -- suspect  = "client"
 -- because  = "{why}"
 -- next     = "{todo}"

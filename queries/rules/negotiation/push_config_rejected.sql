@@ -5,7 +5,7 @@
 -- by       = ["client", "agent"]
 -- entity   = ["client", "agent"]
 -- needs    = ["exchanges.outcome", "cards.push_notifications"]
--- summary  = "{agent} refused {count} push registrations of {client}, while the card it holds advertises push notifications"
+-- summary  = "{agent} refused {count|push registration|push registrations} of {client}, while the card it holds advertises push notifications"
 -- suspect  = "card-publisher"
 -- because  = "the card held says pushNotifications: true, the agent says that it does not support them"
 -- next     = "Have {client} poll the tasks that it meant to be told of, and the publisher of {agent} take push notifications from the card or the agent serve them"

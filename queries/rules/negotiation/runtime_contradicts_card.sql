@@ -5,7 +5,7 @@
 -- by       = ["agent"]
 -- entity   = ["agent", "skill_id"]
 -- needs    = ["exchanges.skill_id", "cards.contract_sha256"]
--- summary  = "{agent} refuses {skill_id} ({count} calls), while its card, seen again {seconds} s later, is unchanged and lists it"
+-- summary  = "{agent} refuses {skill_id} ({count|call|calls}), while its card, seen again {seconds} s later, is unchanged and lists it"
 -- suspect  = "remote-runtime"
 -- because  = "{why}"
 -- next     = "{todo}"

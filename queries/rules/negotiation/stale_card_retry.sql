@@ -5,7 +5,7 @@
 -- by       = ["client", "agent"]
 -- entity   = ["client", "agent", "skill_id"]
 -- needs    = ["exchanges.outcome"]
--- summary  = "{client} failed {count} times on {agent} for {asked_for} without looking at the card again"
+-- summary  = "{client} failed {count|time|times} on {agent} for {asked_for} without looking at the card again"
 -- suspect  = "client-cache"
 -- because  = "no successful card fetch lies between the failures; {why}"
 -- next     = "Stop {client} from retrying {asked_for}, and make it fetch the card of {agent} after the first refusal of this kind"
@@ -13,7 +13,7 @@
 --
 -- ## What it finds
 -- More than one call of one caller that fails for lack of a capability (a task failed for its skill or mode, or a refusal), on one card held: no successful
--- look at the card, 200 or 304, lies between them (record 000). Critical from `critical_calls` on.
+-- look at the card, 200 or 304, lies between them. Critical from `critical_calls` on.
 -- ## Why it matters
 -- A retry on the same stale card cannot succeed; it only adds load, cost and failures that are filed against the remote agent.
 -- ## First checks

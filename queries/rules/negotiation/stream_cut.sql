@@ -5,7 +5,7 @@
 -- by       = ["agent", "task_id"]
 -- entity   = ["agent", "task_id"]
 -- needs    = ["exchanges.stream_end"]
--- summary  = "The stream of {task_id} broke off after {events} events, closed by {closed_by}; {ending}"
+-- summary  = "The stream of {task_id} broke off after {events|event|events}, closed by {closed_by}; {ending}"
 -- suspect  = "remote-runtime"
 -- because  = "{why}"
 -- next     = "{todo}"

@@ -5,7 +5,7 @@
 -- by       = ["client", "agent"]
 -- entity   = ["client", "agent", "skill_id"]
 -- needs    = ["exchanges.skill_id", "cards.body_sha256"]
--- summary  = "{client} asked {agent} {count} times for {skill_id}, which its card does not list; {outcome}"
+-- summary  = "{client} asked {agent} {count|time|times} for {skill_id}, which its card does not list; {outcome}"
 -- suspect  = "client"
 -- because  = "{why}"
 -- next     = "Look where {client} takes {skill_id} from, and have the publisher of {agent} list it or the agent refuse it"
@@ -16,7 +16,7 @@
 -- serves what it does not advertise, and no promise about its output holds.
 -- ## Why it matters
 -- What works without being advertised may stop without notice, and nobody can negotiate its modes or its security. Skills withdrawn from the card and still
--- served are how the wrong format gets into a store (record 000, variant B).
+-- served are how the wrong format gets into a store: the consumer parses what the card said, and gets something else.
 -- ## First checks
 -- 1. Was the skill in an earlier card? Then the caller acts on an old one, and the agent has not dropped what its card has.
 -- 2. Was it never listed? Then the id is hard-wired in the caller: look for it in its configuration.

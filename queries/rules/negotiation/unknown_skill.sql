@@ -12,7 +12,7 @@
 --
 -- ## What it finds
 -- A task that the agent accepted and then ended as failed or rejected, with a status message that refuses the skill or the mode. The call itself
--- succeeded, so nothing shows at the level of HTTP or JSON-RPC (record 000). Critical if the card that the caller held lists the skill, else a warning.
+-- succeeded, so nothing shows at the level of HTTP or JSON-RPC. Critical if the card that the caller held lists the skill, else a warning.
 -- ## Why it matters
 -- The caller negotiates from a card that is no longer true. Retries repeat the failure, and it is filed as a fault of the remote agent.
 -- ## First checks

@@ -5,14 +5,14 @@
 -- by       = ["url"]
 -- entity   = ["agent", "url"]
 -- needs    = ["exchanges.outcome"]
--- summary  = "{what} {url} went on for {count} refusals with no read of the task or look at the card between"
+-- summary  = "{what} {url} went on for {count|refusal|refusals} with no read of the task or look at the card between"
 -- suspect  = "webhook-sender"
 -- because  = "{why}"
 -- next     = "{advice}"
 --
 -- ## What it finds
 -- Deliveries of one task that are refused with 401 or 403 and repeated at least 30 seconds later, while nobody read the task, its push config or the agent's card
--- (record 004: do not retry a webhook 401 against a task that you have not fetched again). Also a client's own sends after a refusal.
+-- (the task may have ended, or its push config may be another by now: read it before a webhook 401 is retried). Also a client's own sends after a refusal.
 -- ## Why it matters
 -- A 401 at a webhook is the first sign that the contract changed. A retry with the same credential cannot succeed, and hides it.
 -- ## First checks

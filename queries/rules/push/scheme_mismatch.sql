@@ -5,14 +5,14 @@
 -- by       = ["agent", "url"]
 -- entity   = ["agent", "url"]
 -- needs    = ["exchanges.push_url", "push_deliveries.task_id"]
--- summary  = "{agent} delivers to {url} with {sent} where {asked} was asked for; {count} deliveries, {refused} refused"
+-- summary  = "{agent} delivers to {url} with {sent} where {asked} was asked for; {count|delivery|deliveries}, {refused} refused"
 -- suspect  = "webhook-sender"
 -- because  = "{why}"
 -- next     = "Have {agent} send the authentication that the push config asks for; until then accept {sent} at {url} for its tasks only"
 --
 -- ## What it finds
--- Deliveries whose Authorization scheme is another than that of the task's push config, or is missing, though the config asks for one (record 004:
--- a webhook registered for JWT gets Bearer after a restart). A warning where the receiver refuses them, a note where it accepts.
+-- Deliveries whose Authorization scheme is another than that of the task's push config, or is missing, though the config asks for one:
+-- a webhook registered for JWT gets Bearer after a restart, say. A warning where the receiver refuses them, a note where it accepts.
 -- ## Why it matters
 -- The receiver answers 401 and each result is lost, or it accepts what nobody has proven to be the agent's. It looks like a wrong secret and is not one.
 -- ## First checks

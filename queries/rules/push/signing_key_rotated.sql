@@ -8,11 +8,12 @@
 -- summary  = "{url} refuses deliveries of {agent} signed with {kid} since {began_at}; {count} refused"
 -- suspect  = "webhook-receiver"
 -- because  = "{why}"
--- next     = "Make the receiver at {url} fetch the key set of {agent} again, and fetch it on every unknown kid; then ask {agent} for the tasks of {count} refused deliveries"
+-- next     = "Make the receiver at {url} fetch the key set of {agent} again, and fetch it on every unknown kid; then ask {agent} for the tasks of {count|refused delivery|refused deliveries}"
+-- beside   = ["accepted"]
 --
 -- ## What it finds
 -- Deliveries that were accepted, and from a step on are refused for their signature, where the key that signs them is among the agent's current keys and
--- not among those that the receiver fetched last (record 004). Without sight of the receiver's fetches: likely.
+-- not among those that the receiver fetched last. Without sight of the receiver's fetches: likely.
 -- ## Why it matters
 -- The agent rotated its key in good order; the receiver keeps an old key set and drops every result until it is restarted.
 -- ## First checks

@@ -5,10 +5,11 @@
 -- by       = ["url"]
 -- entity   = ["url", "started_at"]
 -- needs    = ["push_deliveries.http_status"]
--- summary  = "{kind} at {url}: {count} deliveries of {tasks_said} refused with 401 or 403"
+-- summary  = "{kind} at {url}: {count|delivery|deliveries} of {tasks_said} refused with 401 or 403"
 -- suspect  = "webhook-receiver"
 -- because  = "{why}"
 -- next     = "Ask the owner of {url} what changed in its authentication; then read the results of the refused deliveries from {agent} with GetTask"
+-- beside   = ["accepted", "recovered"]
 -- params   = { window = "10 minutes", refusals = 10, dead = 2, share = 0.5, shown = 5 }
 -- alert    = { keep = "15m" }
 --
@@ -17,7 +18,7 @@
 -- `window`, or `refusals` deliveries over at least `window`, and at least `share` of all deliveries at the url are refused in that time; streaks that begin within
 -- `window` of a storm's refusals belong to it, and streaks that begin in one second are one: not every log is finer. Fewer refusals with nothing delivered between are a dead receiver, a note. One refusal is nothing.
 -- ## Why it matters
--- The agents go on working and nobody hears of it: results are lost one by one, and senders that do not retry drop them for good (record 004).
+-- The agents go on working and nobody hears of it: results are lost one by one, and senders that do not retry drop them for good.
 -- ## First checks
 -- 1. Were deliveries accepted before? Then the receiver's secret, keys or policy changed at the start of the streak.
 -- 2. Is scheme_mismatch there too? Then the sender leaves out what was asked for.

@@ -23,6 +23,8 @@ struct Scan {
     at: usize,
     line: u64,
     element: Option<Element>,
+    /// Elements of a HAR that began.
+    entries: u64,
     /// Elements were delivered: the document is one.
     accepted: bool,
     /// The start has been consumed: there is no way back.
@@ -61,6 +63,7 @@ impl Framer<'_> {
             at: 0,
             line: self.window.line(),
             element: None,
+            entries: 0,
             accepted: false,
             forgotten: false,
             given_up: None,
@@ -77,7 +80,11 @@ impl Framer<'_> {
                 }
                 Step::ElementStart => {
                     self.head(&mut scan);
-                    let position = self.position(&scan);
+                    let mut position = self.position(&scan);
+                    if scan.scanner.container() == Some(Container::HarEntries) {
+                        position = position.entry(scan.entries);
+                        scan.entries += 1;
+                    }
                     scan.element = Some(Element { start: scan.at, position, given_up: None });
                 }
                 Step::ElementEnd => self.element(&mut scan),

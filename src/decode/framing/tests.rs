@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::collect::Collected;
 use super::*;
-use crate::decode::record::{Body, Record};
+use crate::decode::record::{Beginning, Body, Record};
 use crate::decode::{Limits, decode};
 
 fn captures() -> PathBuf {
@@ -101,11 +101,14 @@ fn the_captured_hars_hold_the_same_calls_as_their_exchange_files() {
         };
         assert_eq!(calls(&har), calls(&lines));
         assert_eq!(calls(&har).len(), entries);
-        for (a, b) in har.exchanges().iter().zip(lines.exchanges()) {
+        for (number, (a, b)) in (0..).zip(har.exchanges().iter().zip(lines.exchanges())) {
             assert_eq!((&a.request_body, &a.response_body), (&b.request_body, &b.response_body));
             assert_eq!((&a.trace_id, &a.span_id), (&b.trace_id, &b.span_id));
             // The file is one line: places are bytes, and each is where an entry begins.
-            let Position::Byte(byte) = a.origin.position else { panic!("{:?}", a.origin) };
+            let Position::Entry { index, begins: Beginning::Byte(byte) } = a.origin.position else {
+                panic!("{:?}", a.origin)
+            };
+            assert_eq!(index, number);
             assert!(har_bytes[byte as usize..].starts_with(b"{\"startedDateTime\""));
         }
     }
@@ -170,8 +173,23 @@ fn a_pretty_har_in_the_middle_gives_its_entries_with_their_lines() {
     );
     let sink = read(format!("{}\n{har}\n{}\n", call(1), call(2)));
     assert_eq!(sink.rejects, vec![]);
-    assert_eq!(sink.exchanges().iter().map(|e| e.origin.position).collect::<Vec<_>>(), [LINE(6), LINE(7)]);
+    let places: Vec<String> = sink.exchanges().iter().map(|e| e.origin.position.to_string()).collect();
+    assert_eq!(places, ["log.entries[0] at line 6", "log.entries[1] at line 7"]);
     assert_eq!(sink.records.len(), 4);
+}
+
+#[test]
+fn an_entry_of_a_har_keeps_its_number_whatever_was_not_understood_before_it() {
+    let broken = "{\"startedDateTime\": 1}";
+    let har = format!("{{\"log\": {{\"entries\": [{}, {broken}, 7,\n{}]}}}}", entry(1, "a"), entry(2, "b"));
+    let sink = read(&har);
+    let exchanges = sink.exchanges();
+    let indices = exchanges.iter().map(|e| match e.origin.position {
+        Position::Entry { index, .. } => index,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(indices.collect::<Vec<_>>(), [0, 3]);
+    assert!(sink.rejects.len() >= 2, "{:?}", sink.rejects);
 }
 
 #[test]

@@ -117,7 +117,7 @@ fn lines_of_other_programs_are_one_reject_a_run() {
         .collect();
     let sink = read(&format!("{noise}{docker}{}{noise}", cri("stdout", &call(1))));
     let details: Vec<&str> = sink.rejects.iter().map(|reject| reject.detail.as_str()).collect();
-    let run = |lines: u64| format!("{lines} line(s): text of no format known here");
+    let run = |lines: u64| format!("{lines} line{}: text of no format known here", if lines == 1 { "" } else { "s" });
     assert_eq!(details, [run(9), run(4)]);
     assert_eq!(ids(&sink), [(1, LINE(10))]);
 }

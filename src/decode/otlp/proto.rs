@@ -189,7 +189,7 @@ impl Walk<'_> {
     fn place(&self, offset: usize) -> Origin {
         let position = match self.origin.position {
             Position::Byte(base) => Position::Byte(base.saturating_add(u64::try_from(offset).unwrap_or(u64::MAX))),
-            line @ Position::Line(_) => line,
+            other => other,
         };
         Origin { source: Arc::clone(&self.origin.source), position }
     }

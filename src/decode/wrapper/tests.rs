@@ -87,7 +87,7 @@ fn every_fixture_gives_its_request_its_log_line_and_one_reject() {
         let mut sink = read(fixture(file));
         assert!(sink.formats.contains(&format), "{file}: {:?}", sink.formats);
         assert_eq!(reasons(&sink), [RejectReason::UnknownText], "{file}: {:?}", sink.rejects);
-        assert_eq!(sink.rejects[0].detail, "1 line(s): text of no format known here", "{file}");
+        assert_eq!(sink.rejects[0].detail, "1 line: text of no format known here", "{file}");
         assert_eq!(sink.records.len(), 2, "{file}");
         sink.records.sort_by_key(|record| matches!(record, Record::Log(_)));
         let exact = |at: i64| Some(Instant(if nanos { at } else { at / 1_000_000 * 1_000_000 }));

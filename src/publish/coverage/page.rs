@@ -9,7 +9,7 @@ use anstyle::{AnsiColor, Color, Style};
 use super::{basis, source, verdict};
 use crate::findings::coverage::{Coverage, Gain, Sight, State};
 use crate::page::Page;
-use crate::publish::words::{clean, count, first_few, folder_of_all};
+use crate::publish::words::{NO_CLIENT, clean, count, first_few, folder_of_all};
 
 /// Sources, and agents of one rule, that are shown one by one.
 const LISTED: usize = 20;
@@ -37,6 +37,10 @@ pub fn render(coverage: &Coverage, width: usize, brief: bool) -> String {
         able(&mut page, coverage);
         partly(&mut page, coverage);
         blind(&mut page, coverage);
+    }
+    if let Some(how) = &coverage.clients {
+        page.gap();
+        page.item(0, YELLOW, "Clients", &format!("{NO_CLIENT}. {}", clean(how)));
     }
     gains(&mut page, coverage);
     never(&mut page, coverage);

@@ -17,6 +17,7 @@ fn sample() -> Coverage {
         name: name.to_owned(),
         formats: formats.to_vec(),
         emitters: names(&["kong"]),
+        shown: vec![],
         records,
         logs: 0,
         rejects: u64::from(records == 7),
@@ -29,6 +30,7 @@ fn sample() -> Coverage {
         },
         yields: vec![vec![("exchanges", 40), ("task_events", 12)], vec![]],
         agents: names(&["a.example", "b.example"]),
+        clients: None,
         emitters: vec![Told { id: "kong".into(), title: "Kong AI A2A Proxy".into() }],
         rules: vec![
             sight(

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use chrono::NaiveDate;
 
 use super::{DIM, Detail, View};
-use crate::findings::incident::{clients_of, tasks_of};
+use crate::findings::incident::{clients_of, tasks_touched};
 use crate::findings::{Evidence, Finding};
 use crate::page::Page;
 use crate::publish::words::{clean, counts, date_time, place, time_on};
@@ -64,9 +64,8 @@ fn when(finding: &Finding, day: NaiveDate) -> String {
     if finding.last_seen > finding.first_seen {
         when.push_str(&format!(", last {}", time_on(day, finding.last_seen)));
     }
-    let tasks: BTreeSet<&str> = tasks_of(finding).collect();
     let clients: BTreeSet<&str> = clients_of(finding).collect();
-    let touched = counts(&[(tasks.len(), "task"), (clients.len(), "client")]);
+    let touched = counts(&[(tasks_touched(std::iter::once(finding)), "task"), (clients.len(), "client")]);
     if !touched.is_empty() {
         when.push_str(&format!("; {touched}"));
     }

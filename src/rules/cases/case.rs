@@ -157,6 +157,10 @@ pub struct Expect {
     pub entity: BTreeMap<String, String>,
     /// Suspect.
     pub suspect: Option<String>,
+    /// Its line, word for word.
+    pub summary: Option<String>,
+    /// Why that suspect, word for word.
+    pub because: Option<String>,
     /// Number of occurrences that the finding counts.
     pub count: Option<u64>,
     /// Instant from which it fires.

@@ -101,6 +101,8 @@ fn differences(expect: &Expect, capture: &Capture, finding: &Finding) -> Vec<Str
     check("severity", Some(expect.severity.clone()), finding.severity.as_str().to_owned());
     check("confidence", expect.confidence.clone(), finding.confidence.as_str().to_owned());
     check("suspect", expect.suspect.clone(), finding.suspect.clone());
+    check("summary", expect.summary.clone(), finding.summary.clone());
+    check("because", expect.because.clone(), finding.because.clone());
     check("count", expect.count.map(|count| count.to_string()), finding.count.to_string());
     check("due_at", at(&expect.due_at), finding.due_at.to_rfc3339());
     check("until_at", at(&expect.until_at), finding.until_at.map_or("never".to_owned(), Instant::to_rfc3339));

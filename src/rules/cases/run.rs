@@ -77,7 +77,7 @@ impl Ready {
         let CaseText { rejects, blind, .. } = &case.text;
         if verdict.rejects.len() != *rejects {
             let told = verdict.rejects.join("\n  ");
-            return Err(format!("{} records were refused, not {rejects}:\n  {told}", verdict.rejects.len()));
+            return Err(format!("refused records: {}, not {rejects}:\n  {told}", verdict.rejects.len()));
         }
         match verdict.blind.get(&case.rule) {
             _ if verdict.facts == 0 => return Err("nothing was understood".to_owned()),
