@@ -5,30 +5,11 @@
 
 use serde_json::{Map, Value};
 
+use super::Limits;
 use super::body::{self, ReadBody};
 use super::headers::{absolute_url, hex_id, read as read_headers, trace_context};
-use super::key_map::KeyMap;
 use super::record::{Body, Chunk, Exchange, Headers, Observer, Origin, Reject, RejectReason, Sink};
-use super::{Limits, har, home_made, tree};
 use crate::instant::Instant;
-
-/// Reads an exchange carried inside something else, as a map or as its text: an exchange line, a HAR entry or a
-/// home-made object. The carrier may know the time, so none is needed here.
-pub(super) fn from_value(value: Value, origin: &Origin, sink: &mut dyn Sink) -> Option<Exchange> {
-    let value = match value {
-        Value::String(text) => tree::read(&text).ok()?,
-        value => value,
-    };
-    let Value::Object(map) = value else { return None };
-    let limits = Limits::default();
-    if har::is_entry(&map) {
-        har::read(Value::Object(map), origin, &limits, sink)
-    } else if has_both_sides(&map) {
-        read(map, origin, &limits, sink)
-    } else {
-        home_made::read(&map, origin, &limits, KeyMap::built_in(), sink)
-    }
-}
 
 /// Whether an object is an exchange line.
 pub(super) fn is_exchange(map: &Map<String, Value>) -> bool {
@@ -36,7 +17,8 @@ pub(super) fn is_exchange(map: &Map<String, Value>) -> bool {
     has_time && has_both_sides(map)
 }
 
-fn has_both_sides(map: &Map<String, Value>) -> bool {
+/// Whether an object has a request and its answer, in the spelling of exchange lines.
+pub(super) fn has_both_sides(map: &Map<String, Value>) -> bool {
     // A status under another name is a home-made line's; no answer is one too.
     let has_request = map.get("request").is_some_and(|r| r["method"].is_string() && r["url"].is_string());
     let response = map.get("response").unwrap_or(&Value::Null);
@@ -121,7 +103,7 @@ pub(super) fn implied_observer(exchange: &Exchange) -> Option<Observer> {
 }
 
 /// An exchange of which nothing is known yet.
-pub(super) fn empty(origin: &Origin) -> Exchange {
+pub fn empty(origin: &Origin) -> Exchange {
     Exchange {
         origin: origin.clone(),
         started_at: None,
@@ -382,20 +364,5 @@ mod tests {
         for value in [json!(-5), json!(1e300), json!(12), json!("soon"), json!(null)] {
             assert_eq!(instant(&value), None, "{value}");
         }
-    }
-
-    #[test]
-    fn an_exchange_inside_another_carrier_needs_no_time_of_its_own() {
-        let mut sink = Collected::default();
-        let origin = Collected::origin();
-        let request = json!({"method": "GET", "url": "http://a/"});
-        for value in [
-            json!({"event": "a2a.exchange", "request": request, "response": {"status": 200}}),
-            json!({"request": request, "response": {"statusCode": 200}}),
-            json!({"startedDateTime": "2026-11-30T06:00:00Z", "request": request, "response": {"status": 200, "content": {}}}),
-        ] {
-            assert_eq!(from_value(value.clone(), &origin, &mut sink).and_then(|e| e.status), Some(200), "{value}");
-        }
-        assert_eq!(from_value(json!({"request": 1}), &origin, &mut sink), None);
     }
 }

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::exchange::instant;
+use super::frame::Frame;
 use super::headers::hex_id;
 use super::record::{Attributes, LogRecord, Origin};
-use super::route::Frame;
 use crate::instant::Instant;
 
 /// Names of the time, the surest first.

@@ -30,6 +30,7 @@ mod home_made;
 pub mod key_map;
 
 mod body;
+mod carried;
 mod document;
 mod frame;
 mod framing;
@@ -37,11 +38,14 @@ mod headers;
 mod json;
 mod json_log;
 mod lines;
+mod literal;
 mod node_repr;
 mod position;
 mod route;
+mod scanner;
 #[cfg(test)]
 mod so_far;
+mod streams;
 mod trace_export;
 mod wrapper;
 

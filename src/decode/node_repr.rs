@@ -6,195 +6,113 @@
 //!
 //! Source: Node.js documentation, `util.inspect`; `lib/internal/util/inspect.js` of Node 20.
 
-use serde_json::{Map, Number, Value};
+use serde_json::Value;
 
-/// Longest text that is read.
-pub(super) const MAX_LENGTH: usize = 1 << 20;
-/// Deepest nesting that is read.
-const MAX_DEPTH: usize = 64;
+pub(super) use super::literal::MAX_LENGTH;
+use super::literal::{Escaped, Literal, MAX_DEPTH, number};
 
 /// Reads an object that fills the whole text, apart from blanks around it.
 pub(super) fn to_json(text: &str) -> Option<Value> {
-    if text.len() > MAX_LENGTH {
+    Literal::whole(text, |literal| value(literal, MAX_DEPTH))?.filter(Value::is_object)
+}
+
+/// A value; `Some(None)` is one that JSON has not, or that was not printed.
+fn value(literal: &mut Literal<'_>, depth: usize) -> Option<Option<Value>> {
+    match literal.next()? {
+        '{' => {
+            let depth = depth.checked_sub(1)?;
+            literal.members(key, |literal| value(literal, depth)).map(Some)
+        }
+        // `[Object: null prototype] {..}` is an object without a class; `[Object]` and the like stand for what nests
+        // too deep.
+        '[' => match left_out(literal) {
+            Some(true) => value(literal, depth.checked_sub(1)?),
+            Some(false) => Some(None),
+            None => list(literal, depth.checked_sub(1)?).map(Some),
+        },
+        '\'' | '"' | '`' => strings(literal).map(|text| Some(Value::from(text))),
+        _ => constant(literal.word()),
+    }
+}
+
+/// A class' name in brackets; true if the object follows it.
+fn left_out(literal: &mut Literal<'_>) -> Option<bool> {
+    let inner = literal.rest.strip_prefix('[')?;
+    let (name, after) = inner.split_once(']').filter(|(name, _)| name.starts_with(char::is_uppercase))?;
+    let is_prefix = name.ends_with("null prototype");
+    if !is_prefix && !name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return None;
     }
-    let mut reader = Reader { rest: text };
-    let value = reader.value(MAX_DEPTH)?;
-    reader.skip_blanks();
-    value.filter(|value| value.is_object() && reader.rest.is_empty())
+    literal.rest = after;
+    Some(is_prefix)
 }
 
-/// A place in the text.
-struct Reader<'t> {
-    rest: &'t str,
+fn key(literal: &mut Literal<'_>) -> Option<String> {
+    if matches!(literal.next()?, '\'' | '"' | '`') {
+        return string(literal);
+    }
+    let end = literal.rest.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '$'))?;
+    let (key, rest) = literal.rest.split_at(end);
+    literal.rest = rest;
+    (!key.is_empty()).then(|| key.to_owned())
 }
 
-impl<'t> Reader<'t> {
-    fn skip_blanks(&mut self) {
-        self.rest = self.rest.trim_start_matches([' ', '\t', '\r', '\n']);
-    }
-
-    /// Steps over a token if it is next, blanks before it included.
-    fn take(&mut self, token: &str) -> bool {
-        self.skip_blanks();
-        let rest = self.rest.strip_prefix(token);
-        self.rest = rest.unwrap_or(self.rest);
-        rest.is_some()
-    }
-
-    /// A value; `Some(None)` is one that JSON has not, or that was not printed.
-    fn value(&mut self, depth: usize) -> Option<Option<Value>> {
-        self.skip_blanks();
-        match self.rest.chars().next()? {
-            '{' => self.object(depth.checked_sub(1)?).map(Some),
-            // `[Object: null prototype] {..}` is an object without a class; `[Object]` and the like stand for what nests
-            // too deep.
-            '[' => match self.left_out() {
-                Some(true) => self.value(depth.checked_sub(1)?),
-                Some(false) => Some(None),
-                None => self.list(depth.checked_sub(1)?).map(Some),
-            },
-            '\'' | '"' | '`' => self.strings().map(|text| Some(Value::from(text))),
-            _ => self.word(),
+fn list(literal: &mut Literal<'_>, depth: usize) -> Option<Value> {
+    let mut list = Vec::new();
+    literal.listed("[", "]", |literal| {
+        if literal.take("...") {
+            // `... 3 more items` ends the list.
+            literal.rest = literal.rest.get(literal.rest.find(']')?..)?;
+        } else {
+            list.extend(value(literal, depth)?);
         }
-    }
-
-    /// A class' name in brackets; true if the object follows it.
-    fn left_out(&mut self) -> Option<bool> {
-        let inner = self.rest.strip_prefix('[')?;
-        let (name, after) = inner.split_once(']').filter(|(name, _)| name.starts_with(char::is_uppercase))?;
-        let is_prefix = name.ends_with("null prototype");
-        if !is_prefix && !name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
-            return None;
-        }
-        self.rest = after;
-        Some(is_prefix)
-    }
-
-    fn object(&mut self, depth: usize) -> Option<Value> {
-        let mut members = Map::new();
-        self.take("{");
-        while !self.take("}") {
-            let key = self.key()?;
-            if !self.take(":") {
-                return None;
-            }
-            if let Some(value) = self.value(depth)? {
-                members.insert(key, value);
-            }
-            if !self.take(",") {
-                return self.take("}").then_some(Value::Object(members));
-            }
-        }
-        Some(Value::Object(members))
-    }
-
-    fn key(&mut self) -> Option<String> {
-        self.skip_blanks();
-        if self.rest.starts_with(['\'', '"', '`']) {
-            return self.string();
-        }
-        let end = self.rest.find(|c: char| !c.is_alphanumeric() && !matches!(c, '_' | '$'))?;
-        let (key, rest) = self.rest.split_at(end);
-        self.rest = rest;
-        (!key.is_empty()).then(|| key.to_owned())
-    }
-
-    fn list(&mut self, depth: usize) -> Option<Value> {
-        let mut list = Vec::new();
-        self.take("[");
-        while !self.take("]") {
-            if self.take("...") {
-                // `... 3 more items` ends the list.
-                let end = self.rest.find(']')?;
-                self.rest = self.rest.get(end..)?;
-                continue;
-            }
-            list.extend(self.value(depth)?);
-            if !self.take(",") {
-                return self.take("]").then_some(Value::Array(list));
-            }
-        }
-        Some(Value::Array(list))
-    }
-
-    /// A string, or several with a plus between: long ones are broken at their line ends. The printer's own remark on what
-    /// it left out follows the last.
-    fn strings(&mut self) -> Option<String> {
-        let mut text = self.string()?;
-        while self.take("+") {
-            self.skip_blanks();
-            text.push_str(&self.string()?);
-        }
-        if self.rest.starts_with("... ") {
-            let end = self.rest.find(['\n', ','])?;
-            self.rest = self.rest.get(end..)?;
-        }
-        Some(text)
-    }
-
-    fn string(&mut self) -> Option<String> {
-        let quote = self.rest.chars().next()?;
-        let mut chars = self.rest.char_indices().skip(1);
-        let mut text = String::new();
-        while let Some((at, c)) = chars.next() {
-            match c {
-                c if c == quote => {
-                    self.rest = self.rest.get(at + 1..)?;
-                    return Some(text);
-                }
-                '\n' => return None,
-                '\\' => {
-                    let (_, escaped) = chars.next()?;
-                    let digits = match escaped {
-                        'x' => 2,
-                        'u' => 4,
-                        _ => 0,
-                    };
-                    let code: String = chars.by_ref().take(digits).map(|(_, digit)| digit).collect();
-                    text.push(unescaped(escaped, &code)?);
-                }
-                c => text.push(c),
-            }
-        }
-        None
-    }
-
-    /// A number or one of the words.
-    fn word(&mut self) -> Option<Option<Value>> {
-        let end = self.rest.find([',', '}', ']', '\n', ' ']).unwrap_or(self.rest.len());
-        let (word, rest) = self.rest.split_at(end);
-        self.rest = rest;
-        match word {
-            "undefined" => Some(None),
-            "null" => Some(Some(Value::Null)),
-            "true" | "false" => Some(Some(Value::Bool(word == "true"))),
-            // Integers of any size end with `n`.
-            word => number(word.strip_suffix('n').unwrap_or(word)).map(|number| Some(Value::Number(number))),
-        }
-    }
+        Some(())
+    })?;
+    Some(Value::Array(list))
 }
 
-fn number(word: &str) -> Option<Number> {
-    match word.parse::<i64>() {
-        Ok(integer) => Some(integer.into()),
-        Err(_) => Number::from_f64(word.parse().ok()?),
+/// A string, or several with a plus between: long ones are broken at their line ends. The printer's own remark on what
+/// it left out follows the last.
+fn strings(literal: &mut Literal<'_>) -> Option<String> {
+    let mut text = string(literal)?;
+    while literal.take("+") {
+        literal.skip_blanks();
+        text.push_str(&string(literal)?);
     }
+    if literal.rest.starts_with("... ") {
+        let end = literal.rest.find(['\n', ','])?;
+        literal.rest = literal.rest.get(end..)?;
+    }
+    Some(text)
 }
 
-/// The character of an escape.
-fn unescaped(escaped: char, code: &str) -> Option<char> {
-    Some(match escaped {
-        'n' => '\n',
-        't' => '\t',
-        'r' => '\r',
-        'b' => '\u{8}',
-        'f' => '\u{c}',
-        'v' => '\u{b}',
-        // Half of a pair that has no other half is printed so.
-        'x' | 'u' => char::from_u32(u32::from_str_radix(code, 16).ok()?).unwrap_or(char::REPLACEMENT_CHARACTER),
-        other => other,
-    })
+/// One string, which is on one line.
+fn string(literal: &mut Literal<'_>) -> Option<String> {
+    let (before, mut text) = (literal.rest, String::new());
+    literal.string(&mut text, escape)?;
+    let written = before.get(..before.len() - literal.rest.len())?;
+    (!written.contains('\n')).then_some(text)
+}
+
+/// An escape behind its backslash; an unknown one is the character itself.
+fn escape(literal: &mut Literal<'_>, text: &mut String) -> Option<()> {
+    let kind = literal.step()?;
+    text.push(match literal.escaped(kind)? {
+        Escaped::Is(plain) => plain,
+        Escaped::Other => kind,
+    });
+    Some(())
+}
+
+/// A number or one of the words.
+fn constant(word: &str) -> Option<Option<Value>> {
+    match word {
+        "undefined" => Some(None),
+        "null" => Some(Some(Value::Null)),
+        "true" | "false" => Some(Some(Value::Bool(word == "true"))),
+        // Integers of any size end with `n`.
+        word => number(word.strip_suffix('n').unwrap_or(word)).map(Some),
+    }
 }
 
 #[cfg(test)]

@@ -3,172 +3,71 @@
 //! In: the text of a dict or list as Python's `repr` writes it. Out: the same as JSON, or nothing. One pass over the text
 //! with bounded recursion, because the text comes from logs. Never evaluates, and knows no other types than JSON has.
 
-use serde_json::{Map, Number, Value};
+use serde_json::Value;
 
-/// Longest literal that is read. A card is some kilobytes.
-const MAX_LENGTH: usize = 1 << 20;
-/// Deepest nesting that is read. Cards nest six deep.
-const MAX_DEPTH: usize = 64;
+use super::literal::{Escaped, Literal, MAX_DEPTH, number};
 
 /// Reads a literal that fills the whole text, apart from blanks around it. Keys that are no strings are refused, and so
 /// are sets, bytes and calls: no JSON was ever printed that way.
 pub fn to_json(text: &str) -> Option<Value> {
-    if text.len() > MAX_LENGTH {
-        return None;
-    }
-    let mut reader = Reader { rest: text };
-    let value = reader.value(MAX_DEPTH)?;
-    reader.skip_blanks();
-    reader.rest.is_empty().then_some(value)
+    Literal::whole(text, |literal| value(literal, MAX_DEPTH))
 }
 
-/// A place in the text.
-struct Reader<'t> {
-    rest: &'t str,
+fn value(literal: &mut Literal<'_>, depth: usize) -> Option<Value> {
+    match literal.next()? {
+        '{' => {
+            let depth = depth.checked_sub(1)?;
+            literal.members(strings, |literal| value(literal, depth).map(Some))
+        }
+        '[' => sequence(literal, "[", "]", depth.checked_sub(1)?),
+        '(' => sequence(literal, "(", ")", depth.checked_sub(1)?),
+        '\'' | '"' => strings(literal).map(Value::from),
+        _ => constant(literal.word()),
+    }
 }
 
-impl<'t> Reader<'t> {
-    fn skip_blanks(&mut self) {
-        self.rest = self.rest.trim_start_matches([' ', '\t', '\r', '\n']);
-    }
-
-    /// Steps over a token if it is next, blanks before it included.
-    fn take(&mut self, token: &str) -> bool {
-        self.skip_blanks();
-        match self.rest.strip_prefix(token) {
-            Some(rest) => {
-                self.rest = rest;
-                true
-            }
-            None => false,
-        }
-    }
-
-    fn value(&mut self, depth: usize) -> Option<Value> {
-        self.skip_blanks();
-        match self.rest.chars().next()? {
-            '{' if depth > 0 => self.dict(depth - 1),
-            '[' if depth > 0 => self.sequence("[", "]", depth - 1),
-            '(' if depth > 0 => self.sequence("(", ")", depth - 1),
-            '\'' | '"' => self.strings().map(Value::from),
-            _ => self.word(),
-        }
-    }
-
-    fn dict(&mut self, depth: usize) -> Option<Value> {
-        let mut members = Map::new();
-        self.take("{");
-        while !self.take("}") {
-            let key = self.strings()?;
-            if !self.take(":") {
-                return None;
-            }
-            // As in Python, the last of equal keys counts.
-            members.insert(key, self.value(depth)?);
-            if !self.take(",") {
-                return self.take("}").then_some(Value::Object(members));
-            }
-        }
-        Some(Value::Object(members))
-    }
-
-    /// A list, or a tuple, which JSON does not tell from one.
-    fn sequence(&mut self, open: &str, close: &str, depth: usize) -> Option<Value> {
-        let mut values = Vec::new();
-        self.take(open);
-        while !self.take(close) {
-            values.push(self.value(depth)?);
-            if !self.take(",") {
-                return self.take(close).then_some(Value::Array(values));
-            }
-        }
-        Some(Value::Array(values))
-    }
-
-    /// A string; several in a row are one, as pretty-printed values are broken.
-    fn strings(&mut self) -> Option<String> {
-        let mut text = String::new();
-        self.skip_blanks();
-        self.string(&mut text)?;
-        loop {
-            self.skip_blanks();
-            if !self.rest.starts_with(['\'', '"']) {
-                return Some(text);
-            }
-            self.string(&mut text)?;
-        }
-    }
-
-    fn string(&mut self, text: &mut String) -> Option<()> {
-        let quote = self.rest.chars().next().filter(|quote| matches!(quote, '\'' | '"'))?;
-        self.rest = &self.rest[1..];
-        loop {
-            let end = self.rest.find([quote, '\\'])?;
-            text.push_str(&self.rest[..end]);
-            let is_end = self.rest[end..].starts_with(quote);
-            self.rest = &self.rest[end + 1..];
-            if is_end {
-                return Some(());
-            }
-            self.escape(text)?;
-        }
-    }
-
-    /// An escape sequence behind its backslash (Python reference, String and Bytes literals); an unknown one stands for
-    /// itself.
-    fn escape(&mut self, text: &mut String) -> Option<()> {
-        let kind = self.rest.chars().next()?;
-        self.rest = &self.rest[kind.len_utf8()..];
-        let plain = match kind {
-            '\n' => return Some(()),
-            '\\' | '\'' | '"' => kind,
-            'n' => '\n',
-            'r' => '\r',
-            't' => '\t',
-            'a' => '\u{7}',
-            'b' => '\u{8}',
-            'f' => '\u{c}',
-            'v' => '\u{b}',
-            'x' => self.code_point(2)?,
-            'u' => self.code_point(4)?,
-            'U' => self.code_point(8)?,
-            unknown => {
-                text.push('\\');
-                unknown
-            }
-        };
-        text.push(plain);
+/// A list, or a tuple, which JSON does not tell from one.
+fn sequence(literal: &mut Literal<'_>, open: &str, close: &str, depth: usize) -> Option<Value> {
+    let mut values = Vec::new();
+    literal.listed(open, close, |literal| {
+        values.push(value(literal, depth)?);
         Some(())
-    }
+    })?;
+    Some(Value::Array(values))
+}
 
-    /// A code point; a lone surrogate, which Python can hold and Rust cannot, becomes the replacement character.
-    fn code_point(&mut self, digits: usize) -> Option<char> {
-        let text = self.rest.get(..digits).filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
-        self.rest = &self.rest[digits..];
-        match u32::from_str_radix(text, 16).ok()? {
-            0xd800..=0xdfff => Some(char::REPLACEMENT_CHARACTER),
-            code => char::from_u32(code),
-        }
+/// A string; several in a row are one, as pretty-printed values are broken.
+fn strings(literal: &mut Literal<'_>) -> Option<String> {
+    let mut text = None;
+    while matches!(literal.next(), Some('\'' | '"')) {
+        literal.string(text.get_or_insert_default(), escape)?;
     }
+    text
+}
 
-    /// A number or one of Python's constants.
-    fn word(&mut self) -> Option<Value> {
-        let end = self.rest.find([',', ':', ']', '}', ')', ' ', '\t', '\r', '\n']).unwrap_or(self.rest.len());
-        let (word, rest) = self.rest.split_at(end);
-        self.rest = rest;
-        match word {
-            "None" => Some(Value::Null),
-            "True" => Some(Value::Bool(true)),
-            "False" => Some(Value::Bool(false)),
-            // What JSON has no number for.
-            "nan" | "inf" | "-inf" => Some(Value::Null),
-            word if word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'+' | b'-' | b'.' | b'e' | b'E')) => {
-                let exact =
-                    word.parse::<i64>().map(Number::from).or_else(|_| word.parse::<u64>().map(Number::from)).ok();
-                exact.or_else(|| word.parse().ok().and_then(Number::from_f64)).map(Value::Number)
-            }
-            _ => None,
-        }
+/// An escape sequence behind its backslash (Python reference, String and Bytes literals); an unknown one stands for itself.
+fn escape(literal: &mut Literal<'_>, text: &mut String) -> Option<()> {
+    match literal.step()? {
+        '\n' => {}
+        'a' => text.push('\u{7}'),
+        'U' => text.push(literal.code_point(8)?),
+        kind => match literal.escaped(kind)? {
+            Escaped::Is(plain) => text.push(plain),
+            Escaped::Other => text.extend(['\\', kind]),
+        },
+    }
+    Some(())
+}
+
+/// A number or one of Python's constants.
+fn constant(word: &str) -> Option<Value> {
+    match word {
+        "None" => Some(Value::Null),
+        "True" => Some(Value::Bool(true)),
+        "False" => Some(Value::Bool(false)),
+        // What JSON has no number for.
+        "nan" | "inf" | "-inf" => Some(Value::Null),
+        word => number(word),
     }
 }
 
@@ -177,6 +76,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::decode::literal::MAX_LENGTH;
 
     /// Marks the literal in the resolver's sentence.
     const SENTENCE: &str = "Successfully fetched agent card data from ";

@@ -49,7 +49,7 @@ pub fn decode_request(
     let signal = match signal {
         Signal::Exchanges => {
             if tree::is_crowded(body, tree::MOST_OF_REQUEST) {
-                return Err(malformed(TOO_MANY_PARTS));
+                return Err(malformed(tree::TOO_MANY_PARTS));
             }
             decode_with(source, Box::new(body), limits, keys, &mut tally);
             return exchanges(tally);
@@ -63,9 +63,6 @@ pub fn decode_request(
         Encoding::Json | Encoding::Text => otlp_json(body, &origin, limits, tally),
     }
 }
-
-/// What a body hears whose parts would take longer to look at than its bytes are worth.
-pub(super) const TOO_MANY_PARTS: &str = "the body is of too many parts for one request";
 
 /// What metrics hear.
 const NO_METRICS: &str = "metrics are not taken here; send traces and logs";

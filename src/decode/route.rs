@@ -5,13 +5,12 @@
 
 use serde_json::{Map, Value, json};
 
-pub(super) use super::frame::Frame;
-use super::frame::{Delivery, Framed};
-use super::framing::Container;
+use super::frame::{Delivery, Frame, Framed};
 use super::json::{self, Fault, Parsed};
 use super::key_map::KeyMap;
-use super::lines::{Event, Streams};
 use super::record::{Document, LogRecord, Origin, Record, Reject, RejectReason, Sink};
+use super::scanner::Container;
+use super::streams::{Event, Streams};
 use super::{Limits, access_log, document, exchange, har, home_made, json_log, otlp, own_event, trace_export, wrapper};
 
 /// Keys of an unknown object that its reject names.

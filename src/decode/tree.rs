@@ -12,6 +12,9 @@ pub const MOST_BYTES: u64 = 512 << 20;
 /// to a sixth of it, one of nothing but short lines of a gateway to two thirds.
 pub(super) const MOST_OF_REQUEST: u64 = 4 * MOST_BYTES;
 
+/// What a body hears whose parts would take longer to look at than its bytes are worth.
+pub(super) const TOO_MANY_PARTS: &str = "the body is of too many parts for one request";
+
 /// Shorter text is never too heavy.
 const LIGHT: usize = 1 << 20;
 

@@ -5,9 +5,9 @@
 
 use serde_json::Value;
 
+use super::super::frame::Frame;
 use super::super::headers::absolute_url;
 use super::super::record::{LogRecord, Origin};
-use super::super::route::Frame;
 use super::words::{Word, Words};
 use super::{Line, request_line};
 use crate::instant::Instant;

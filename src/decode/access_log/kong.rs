@@ -6,9 +6,9 @@
 use serde_json::{Map, Value};
 
 use super::super::exchange::{instant, status};
+use super::super::frame::Frame;
 use super::super::headers::read as read_headers;
 use super::super::record::{LogRecord, Origin};
-use super::super::route::Frame;
 use super::{HEADERS, Line};
 
 pub(super) fn is_line(map: &Map<String, Value>) -> bool {

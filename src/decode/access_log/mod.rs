@@ -17,9 +17,9 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use super::frame::Frame;
 use super::json_log;
 use super::record::{Attributes, Body, Exchange, LogRecord, Origin, Position};
-use super::route::Frame;
 use crate::instant::Instant;
 
 /// Event name of the records made here.

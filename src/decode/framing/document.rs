@@ -5,12 +5,11 @@
 
 use serde_json::Value;
 
-use super::container::Container;
-use super::scanner::{Misfit, Scanner, Step};
 use super::window::Fill;
 use super::{Framer, json};
+use crate::decode::frame::Frame;
 use crate::decode::record::{Position, RejectReason};
-use crate::decode::route::Frame;
+use crate::decode::scanner::{Container, Misfit, Scanner, Step};
 use crate::decode::{trace_export, wrapper};
 
 /// Bytes that may be scanned in vain before lines are taken alone, beside a share of those read.

@@ -8,27 +8,23 @@
 
 #[cfg(test)]
 pub(super) mod collect;
-mod container;
 mod document;
 mod inspected;
-mod key;
 mod open;
-mod scanner;
 mod sniff;
 mod window;
 
 use std::io::{self, Read};
 use std::sync::Arc;
 
+use super::frame::Frame;
 use super::json;
 use super::key_map::KeyMap;
 use super::record::{Origin, Position, RejectReason, Sink};
-use super::route::{Frame, Router};
+use super::route::Router;
 use super::{Limits, otlp};
 use crate::receive::InflateFault;
-pub(super) use container::Container;
 use open::Open;
-pub(super) use scanner::{Misfit, Scanner, Step};
 use sniff::Kind;
 use window::{CHUNK, Fill, Window};
 

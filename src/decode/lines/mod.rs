@@ -4,24 +4,16 @@
 //! what is of one stream: pieces of a line, server-sent events, JSON values over several lines. What is never completed is
 //! read at the end, as far as it came.
 
-mod open_json;
-mod sse;
-mod streams;
-
 use std::collections::VecDeque;
 
 use super::frame::Frame;
-use super::framing::{Misfit, Scanner, Step};
 use super::json;
 use super::record::{Origin, RejectReason, Sink};
 use super::route::{Router, deliver};
+use super::scanner::{Misfit, Scanner, Step};
+use super::streams::{Fed, OpenJson, Part, Sse, Stream};
 use super::wrapper::{self, GoesOn, Payload, Wrapped};
 use super::{access_log, text_log, trace_export};
-use open_json::{Fed, OpenJson};
-pub(super) use sse::Event;
-use sse::Sse;
-pub(super) use streams::Streams;
-use streams::{Part, Stream};
 
 /// Bytes that may be looked at in vain for values over several lines, beside a share of those read.
 const WASTE_ALLOWED: u64 = 16 << 20;

@@ -16,7 +16,7 @@ mod wire;
 pub(in crate::decode) use survey::survey;
 pub(in crate::decode) use wire::Signal;
 
-use super::exchange;
+use super::carried;
 use super::record::{LogRecord, Origin, Record, Reject, RejectReason, Sink};
 
 /// The event whose body is an exchange line (rules.md, Our own event names).
@@ -29,7 +29,7 @@ pub(in crate::decode) fn deliver_log(log: LogRecord, sink: &mut dyn Sink) {
         sink.record(Record::Log(Box::new(log)));
         return;
     }
-    let Some(mut exchange) = exchange::from_value(log.body, &log.origin, sink) else {
+    let Some(mut exchange) = carried::exchange(log.body, &log.origin, sink) else {
         reject(sink, &log.origin, RejectReason::UnknownShape, "the body of an a2a.exchange event is no exchange");
         return;
     };

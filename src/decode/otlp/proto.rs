@@ -19,7 +19,7 @@ use super::budget;
 use super::reject;
 use super::wire::{Broken, Content, Fields, Signal, Sniff, data_points, number, sniff};
 use crate::decode::record::{Attributes, Origin, Position, RejectReason, Sink, SpanEvent};
-use crate::decode::request::TOO_MANY_PARTS;
+use crate::decode::tree::TOO_MANY_PARTS;
 
 /// Largest single span, log record or resource that is decoded: a decoded message can take some thirty times its
 /// bytes. Collectors refuse whole requests of 4 MiB (gRPC) or 20 MiB (HTTP) by default.

@@ -77,19 +77,14 @@ fn python(mut map: Map<String, Value>) -> (SpanParts, Shared) {
         status_code,
         status_message,
         attributes: attributes(map.remove("attributes")),
-        events: events(map.remove("events"), |mut event| SpanEvent {
-            at: time(event.get("timestamp")),
-            name: text(&event, "name"),
-            attributes: attributes(event.remove("attributes")),
-        }),
+        events: events(map.remove("events"), ["timestamp", "name", "attributes"], time, attributes),
     };
     (parts, Shared { resource: Arc::new(resource), scope: String::new() })
 }
 
-/// Go. The scope goes by its present and its old name; kinds are OTLP's numbers.
+/// Go. Kinds are OTLP's numbers.
 fn go(mut map: Map<String, Value>) -> (SpanParts, Shared) {
-    let scope = map.get("InstrumentationScope").or_else(|| map.get("InstrumentationLibrary"));
-    let scope = scope.and_then(|scope| scope.get("Name")).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let scope = scope(&map, ["InstrumentationScope", "InstrumentationLibrary"], "Name");
     let resource = go_attributes(map.remove("Resource"));
     let context = map.remove("SpanContext").unwrap_or_default();
     let (status_code, status_message) = told_status(map.get("Status"), "Code", "Description");
@@ -104,11 +99,7 @@ fn go(mut map: Map<String, Value>) -> (SpanParts, Shared) {
         status_code,
         status_message,
         attributes: go_attributes(map.remove("Attributes")),
-        events: events(map.remove("Events"), |mut event| SpanEvent {
-            at: time(event.get("Time")),
-            name: text(&event, "Name"),
-            attributes: go_attributes(event.remove("Attributes")),
-        }),
+        events: events(map.remove("Events"), ["Time", "Name", "Attributes"], time, go_attributes),
     };
     (parts, Shared { resource: Arc::new(resource), scope })
 }
@@ -127,8 +118,7 @@ fn go_attributes(list: Option<Value>) -> Attributes {
 /// JavaScript. Kinds are counted from `INTERNAL`, one less than OTLP's; times of events are seconds and nanoseconds.
 fn javascript(mut map: Map<String, Value>) -> (SpanParts, Shared) {
     let resource = map.get_mut("resource").and_then(|resource| resource.get_mut("attributes")).map(Value::take);
-    let scope = map.get("instrumentationScope").or_else(|| map.get("instrumentationLibrary"));
-    let scope = scope.and_then(|scope| scope.get("name")).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let scope = scope(&map, ["instrumentationScope", "instrumentationLibrary"], "name");
     let parent = map.get("parentSpanContext").and_then(|context| context.get("spanId")).or_else(|| map.get("parentId"));
     let (started_at, ended_at) = extent(map.get("timestamp"), map.get("duration"));
     let (status_code, status_message) = told_status(map.get("status"), "code", "message");
@@ -143,13 +133,15 @@ fn javascript(mut map: Map<String, Value>) -> (SpanParts, Shared) {
         status_code,
         status_message,
         attributes: attributes(map.remove("attributes")),
-        events: events(map.remove("events"), |mut event| SpanEvent {
-            at: seconds_and_nanos(event.get("time")),
-            name: text(&event, "name"),
-            attributes: attributes(event.remove("attributes")),
-        }),
+        events: events(map.remove("events"), ["time", "name", "attributes"], seconds_and_nanos, attributes),
     };
     (parts, Shared { resource: Arc::new(attributes(resource)), scope })
+}
+
+/// The scope, which goes by its present and its old name.
+fn scope(map: &Map<String, Value>, names: [&str; 2], name: &str) -> String {
+    let scope = names.into_iter().find_map(|name| map.get(name));
+    scope.and_then(|scope| scope.get(name)).and_then(Value::as_str).unwrap_or_default().to_owned()
 }
 
 fn seconds_and_nanos(time: Option<&Value>) -> Option<Instant> {
@@ -173,10 +165,20 @@ fn told_status(value: Option<&Value>, code: &str, description: &str) -> (i64, St
     (code, member(description).and_then(Value::as_str).unwrap_or_default().to_owned())
 }
 
-fn events(list: Option<Value>, read: impl Fn(Map<String, Value>) -> SpanEvent) -> Vec<SpanEvent> {
+/// Events, by the names of their members.
+fn events(
+    list: Option<Value>,
+    [at, name, inside]: [&str; 3],
+    time: impl Fn(Option<&Value>) -> Option<Instant>,
+    attributes: impl Fn(Option<Value>) -> Attributes,
+) -> Vec<SpanEvent> {
     let Some(Value::Array(list)) = list else { return Vec::new() };
     let event = |item| match item {
-        Value::Object(map) => Some(read(map)),
+        Value::Object(mut event) => Some(SpanEvent {
+            at: time(event.get(at)),
+            name: text(&event, name),
+            attributes: attributes(event.remove(inside)),
+        }),
         _ => None,
     };
     list.into_iter().filter_map(event).collect()

@@ -14,8 +14,8 @@ use std::mem;
 
 use serde_json::{Map, Value};
 
-use super::framing::Container;
 use super::record::{Origin, Reject, RejectReason, Sink};
+use super::scanner::Container;
 
 /// Decodes an object of one of the formats. False, and the object as it was, if it is none.
 pub(super) fn decode(map: &mut Map<String, Value>, origin: &Origin, sink: &mut dyn Sink) -> bool {

@@ -19,7 +19,7 @@ mod vector;
 use serde_json::{Map, Value};
 
 use super::frame::Said;
-use super::framing::Container;
+use super::scanner::Container;
 pub(super) use cri::read as cri;
 pub(super) use timed::read as line;
 

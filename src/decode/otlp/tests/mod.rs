@@ -14,6 +14,7 @@ use prost::Message;
 use serde_json::{Value, json};
 
 use super::{json, proto};
+use crate::decode::framing::collect::Collected;
 use crate::decode::record::{
     Attributes, LogRecord, Origin, Position, Record, Reject, RejectReason, Sink, Span, SpanKind,
 };
@@ -25,26 +26,6 @@ mod encode;
 mod framings;
 mod hostile;
 mod leniency;
-
-/// What a decoder delivered.
-#[derive(Default)]
-struct Collected {
-    records: Vec<Record>,
-    rejects: Vec<Reject>,
-    formats: Vec<&'static str>,
-}
-
-impl Sink for Collected {
-    fn record(&mut self, record: Record) {
-        self.records.push(record);
-    }
-    fn reject(&mut self, reject: Reject) {
-        self.rejects.push(reject);
-    }
-    fn recognised(&mut self, _: &Arc<str>, format: &'static str) {
-        self.formats.push(format);
-    }
-}
 
 impl Collected {
     fn spans(&self) -> Vec<&Span> {

@@ -5,15 +5,15 @@
 
 use crate::decode::Limits;
 use crate::decode::frame::Frame;
-use crate::decode::framing::{Misfit, Scanner, Step};
 use crate::decode::record::Origin;
+use crate::decode::scanner::{Misfit, Scanner, Step};
 
 /// Lines that one value may have.
 const MOST_LINES: usize = 100_000;
 
 /// What a further line did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fed {
+pub(in crate::decode) enum Fed {
     /// The value goes on.
     Open,
     /// The value has ended, so many bytes after the beginning of this line.
@@ -26,16 +26,16 @@ pub(super) enum Fed {
 
 /// A line of the value.
 #[derive(Debug)]
-pub(super) struct Line {
+pub(in crate::decode) struct Line {
     start: usize,
     /// Where it stands.
-    pub(super) origin: Origin,
+    pub(in crate::decode) origin: Origin,
     /// What stood around it.
-    pub(super) frame: Frame<'static>,
+    pub(in crate::decode) frame: Frame<'static>,
 }
 
 /// A value under way.
-pub(super) struct OpenJson {
+pub(in crate::decode) struct OpenJson {
     scanner: Scanner,
     text: String,
     at: usize,
@@ -50,32 +50,32 @@ impl std::fmt::Debug for OpenJson {
 
 impl OpenJson {
     /// A value that nothing is known of yet.
-    pub(super) fn new(limits: &Limits) -> Self {
+    pub(in crate::decode) fn new(limits: &Limits) -> Self {
         Self { scanner: Scanner::new(limits.max_depth, false), text: String::new(), at: 0, lines: Vec::new() }
     }
 
     /// Bytes that are kept.
-    pub(super) fn bytes(&self) -> usize {
+    pub(in crate::decode) fn bytes(&self) -> usize {
         self.text.capacity() + self.lines.capacity() * size_of::<Line>()
     }
 
     /// The value so far.
-    pub(super) fn text(&self) -> &str {
+    pub(in crate::decode) fn text(&self) -> &str {
         &self.text
     }
 
     /// No second line was taken.
-    pub(super) fn is_one_line(&self) -> bool {
+    pub(in crate::decode) fn is_one_line(&self) -> bool {
         self.lines.len() == 1
     }
 
     /// The first line.
-    pub(super) fn first(&self) -> Option<&Line> {
+    pub(in crate::decode) fn first(&self) -> Option<&Line> {
         self.lines.first()
     }
 
     /// The lines behind the first, each with its text.
-    pub(super) fn rest(self) -> Vec<(String, Origin, Frame<'static>)> {
+    pub(in crate::decode) fn rest(self) -> Vec<(String, Origin, Frame<'static>)> {
         let ends: Vec<usize> = self.lines.iter().skip(1).map(|line| line.start).chain([self.text.len()]).collect();
         let text = self.text;
         let lines = self.lines.into_iter().zip(ends).skip(1);
@@ -83,7 +83,7 @@ impl OpenJson {
     }
 
     /// Takes a line.
-    pub(super) fn feed(&mut self, line: &str, origin: &Origin, frame: &Frame<'_>, most_bytes: usize) -> Fed {
+    pub(in crate::decode) fn feed(&mut self, line: &str, origin: &Origin, frame: &Frame<'_>, most_bytes: usize) -> Fed {
         if self.lines.len() >= MOST_LINES || self.text.len() + line.len() > most_bytes {
             return Fed::TooLarge;
         }

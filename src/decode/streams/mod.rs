@@ -3,12 +3,15 @@
 //! In: pieces, with the stream they belong to. Out: whole lines. Keeps a bounded number of streams and of bytes: what was
 //! begun first is given up first, and handed back to be read as far as it came.
 
+mod open_json;
+mod sse;
+
 use std::collections::HashMap;
 
-use super::open_json::OpenJson;
-use super::sse::{Event, Sse};
-use crate::decode::frame::Frame;
-use crate::decode::record::{Origin, Position};
+use super::frame::Frame;
+use super::record::{Origin, Position};
+pub(super) use open_json::{Fed, OpenJson};
+pub(super) use sse::{Event, Sse};
 
 /// Streams with something open. A node runs some hundred containers.
 const MOST_STREAMS: usize = 1024;
@@ -60,7 +63,7 @@ impl Stream {
 
 /// The streams of one source.
 #[derive(Debug)]
-pub(in crate::decode) struct Streams {
+pub(super) struct Streams {
     open: HashMap<u64, Stream>,
     begun: u64,
     held: usize,
@@ -80,18 +83,18 @@ fn line(origin: &Origin) -> u64 {
 
 impl Streams {
     /// No streams; they may keep so many bytes together, and one piece too much.
-    pub(in crate::decode) fn new(most_bytes: usize) -> Self {
+    pub(super) fn new(most_bytes: usize) -> Self {
         let waits_from = u64::MAX;
         Self { open: HashMap::new(), begun: 0, held: 0, most_bytes, waits_from, waited_for: 0, closing: false }
     }
 
     /// Waits for the rest of what begins in this line or later. To be said before anything is open.
-    pub(in crate::decode) fn wait_from(&mut self, line: u64) {
+    pub(super) fn wait_from(&mut self, line: u64) {
         self.waits_from = line;
     }
 
     /// Whether there is something of which the rest is waited for.
-    pub(in crate::decode) fn is_any_waited_for(&self) -> bool {
+    pub(super) fn is_any_waited_for(&self) -> bool {
         self.waited_for > 0
     }
 

@@ -22,7 +22,7 @@ pub(in crate::decode) struct Event {
 
 /// The event under way.
 #[derive(Debug, Default)]
-pub(super) struct Sse {
+pub(in crate::decode) struct Sse {
     current: Option<Event>,
     /// An event was seen, so that a comment line is one.
     in_stream: bool,
@@ -30,27 +30,33 @@ pub(super) struct Sse {
 
 impl Sse {
     /// Whether a line may begin an event.
-    pub(super) fn begins(line: &str) -> bool {
+    pub(in crate::decode) fn begins(line: &str) -> bool {
         line.starts_with("data:") || line.starts_with("event:")
     }
 
     /// Nothing is kept, and no comment is waited for.
-    pub(super) fn is_idle(&self) -> bool {
+    pub(in crate::decode) fn is_idle(&self) -> bool {
         self.current.is_none() && !self.in_stream
     }
 
     /// Where the event under way begins.
-    pub(super) fn origin(&self) -> Option<&Origin> {
+    pub(in crate::decode) fn origin(&self) -> Option<&Origin> {
         self.current.as_ref().map(|event| &event.origin)
     }
 
     /// Bytes that are kept.
-    pub(super) fn bytes(&self) -> usize {
+    pub(in crate::decode) fn bytes(&self) -> usize {
         self.current.as_ref().map_or(0, |event| event.data.len())
     }
 
     /// Takes a line if it is part of an event stream.
-    pub(super) fn takes(&mut self, line: &str, origin: &Origin, frame: &Frame<'_>, max_bytes: usize) -> bool {
+    pub(in crate::decode) fn takes(
+        &mut self,
+        line: &str,
+        origin: &Origin,
+        frame: &Frame<'_>,
+        max_bytes: usize,
+    ) -> bool {
         let (field, value) = line.split_once(':').unwrap_or((line, ""));
         let value = value.strip_prefix(' ').unwrap_or(value);
         match field {
@@ -85,7 +91,7 @@ impl Sse {
     }
 
     /// Ends the event under way; none if it has no data.
-    pub(super) fn end(&mut self) -> Option<Event> {
+    pub(in crate::decode) fn end(&mut self) -> Option<Event> {
         self.current.take().filter(|event| !event.data.is_empty() || event.too_large)
     }
 }

@@ -3,12 +3,15 @@
 //! In: the bytes of one value, in pieces. Out: [`Step`]s. It checks the grammar of structure, not of numbers and
 //! words; it stores neither values nor text, and its memory is constant.
 
-use super::container::Container;
-use super::key::{Key, Name};
+mod container;
+mod key;
+
+pub(super) use container::Container;
+use key::{Key, Name};
 
 /// What the scanner came upon.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::decode) enum Step {
+pub(super) enum Step {
     /// All bytes were consumed; the value goes on.
     More,
     /// An element of a known container begins here.
@@ -25,7 +28,7 @@ pub(in crate::decode) enum Step {
 
 /// Why a byte cannot stand where it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::decode) enum Misfit {
+pub(super) enum Misfit {
     /// A line ends where the value has to go on: the rest was cut off.
     LineCut,
     /// Not JSON.
@@ -51,7 +54,7 @@ enum Expect {
 const LEVELS: u64 = 128;
 
 /// The state of a scan.
-pub(in crate::decode) struct Scanner {
+pub(super) struct Scanner {
     expect: Expect,
     escaped: bool,
     depth: u64,
@@ -78,7 +81,7 @@ pub(in crate::decode) struct Scanner {
 
 impl Scanner {
     /// A scan of a value that may nest `max_depth` deep. With `single_line`, a line end inside it is a misfit.
-    pub(in crate::decode) fn new(max_depth: usize, single_line: bool) -> Self {
+    pub(super) fn new(max_depth: usize, single_line: bool) -> Self {
         Self {
             expect: Expect::Value,
             escaped: false,
@@ -156,7 +159,7 @@ impl Scanner {
     }
 
     /// Goes on from `*at` to the next thing worth saying.
-    pub(in crate::decode) fn next(&mut self, bytes: &[u8], at: &mut usize) -> Step {
+    pub(super) fn next(&mut self, bytes: &[u8], at: &mut usize) -> Step {
         while *at < bytes.len() {
             let step = match self.expect {
                 Expect::InText | Expect::InKey => self.text(bytes, at),
