@@ -20,6 +20,8 @@ pub mod token;
 
 pub mod tls;
 
+mod door;
+
 pub mod receive;
 
 pub mod decode;

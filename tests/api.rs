@@ -483,7 +483,7 @@ async fn spoken(address: SocketAddr, bytes: &[u8]) -> String {
 
 #[tokio::test]
 async fn who_sends_no_request_holds_a_connection_for_a_short_time_only() {
-    let limits = Limits { connections: 2, head: Duration::from_millis(200), ..Limits::default() };
+    let limits = Limits { connections: 2, idle: Duration::from_millis(200), ..Limits::default() };
     let server = Server::start_with(None, limits).await;
     let idle = [TcpStream::connect(server.address).await.unwrap(), TcpStream::connect(server.address).await.unwrap()];
     let mut half = TcpStream::connect(server.address).await.unwrap();
@@ -521,12 +521,12 @@ async fn who_asks_is_heard_at_once_though_others_hold_all_places_and_ask_nothing
     }
     let began = std::time::Instant::now();
     assert_eq!(answer(server.get("/healthz")).await.0, StatusCode::OK);
-    assert!(began.elapsed() < Limits::default().first, "{:?}", began.elapsed());
+    assert!(began.elapsed() < Limits::default().head, "{:?}", began.elapsed());
 }
 
 #[tokio::test]
 async fn one_too_many_is_not_taken_while_the_others_ask() {
-    let server = Server::start_with(None, Limits { connections: 2, first: LONG * 2, ..Limits::default() }).await;
+    let server = Server::start_with(None, Limits { connections: 2, head: LONG * 2, ..Limits::default() }).await;
     let mut asking = Vec::new();
     for _ in 0..2 {
         let mut stream = TcpStream::connect(server.address).await.unwrap();
@@ -549,7 +549,7 @@ async fn one_too_many_is_not_taken_while_the_others_ask() {
 
 #[tokio::test]
 async fn who_asks_nothing_is_sent_away_sooner_than_who_has_asked() {
-    let limits = Limits { first: Duration::from_millis(300), head: LONG * 3, ..Limits::default() };
+    let limits = Limits { head: Duration::from_millis(300), idle: LONG * 3, ..Limits::default() };
     let server = Server::start_with(None, limits).await;
     assert!(stays(server.address, b"").await < LONG);
     assert!(stays(server.address, b"GET / HT").await < LONG);

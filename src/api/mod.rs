@@ -9,7 +9,6 @@ mod findings;
 mod guard;
 mod health;
 mod page;
-mod patience;
 mod problem;
 mod query;
 mod reload;

@@ -4,41 +4,35 @@
 //! scrapers and people speak: nothing here has to bear the floods of HTTP/2. Who holds connections and asks nothing keeps
 //! nobody out who does.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
-use hyper::Request;
+use axum::body::Body;
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::{Service, service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::service::TowerToHyperService;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::{TcpListener, TcpStream};
-use tokio::time::{sleep, timeout};
+use hyper::{Request, Response};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::server::conn::auto::Builder;
+use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
+use tower::ServiceExt;
 
-use super::patience::Patient;
+use crate::door::{Door, Event, Host, OpenRequest, Times, WhenFull};
 use crate::tls::Tls;
 
 /// Bytes that a request's head may have.
 const MOST_HEAD: usize = 64 * 1024;
-/// Wait after a connection could not be taken, as when there are no more file handles.
-const BREATH: Duration = Duration::from_millis(100);
 
 /// Bounds on what callers may hold.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Connections at one time. For one more, the oldest ends that has not asked anything yet; without such, it is not taken.
     pub connections: usize,
-    /// Time until the first request is here, and before it the handshake.
-    pub first: Duration,
-    /// Time until the head of the next request is here.
+    /// Time until the head of a request is here once it began, that of the first from the beginning of the connection on; and
+    /// before it for the handshake.
     pub head: Duration,
+    /// Time until the next request begins.
+    pub idle: Duration,
     /// Time for which a caller may read nothing of an answer.
     pub write: Duration,
     /// Time after which a connection takes no further request.
@@ -51,8 +45,8 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             connections: 128,
-            first: Duration::from_secs(5),
-            head: Duration::from_secs(30),
+            head: Duration::from_secs(5),
+            idle: Duration::from_secs(30),
             write: Duration::from_secs(10),
             age: Duration::from_secs(600),
             drain: Duration::from_secs(5),
@@ -60,32 +54,24 @@ impl Default for Limits {
     }
 }
 
-/// A connection, as the door sees it.
-#[derive(Clone, Default)]
-struct Visitor {
-    /// Whether it has sent a request. Held by the connection as well, while it is open.
-    asked: Arc<AtomicBool>,
-    /// Ends it at once.
-    leave: CancellationToken,
-}
+/// Answers by the routes.
+struct Desk(Router);
 
-/// Who is in, in the order they came.
-struct Visitors {
-    most: usize,
-    inside: VecDeque<Visitor>,
-}
+impl Host for Desk {
+    async fn answer(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        _peer: Arc<str>,
+        _open: Arc<OpenRequest>,
+    ) -> Response<Body> {
+        let answered = self.0.clone().oneshot(request.map(Body::new)).await;
+        answered.unwrap_or_else(|never| match never {})
+    }
 
-impl Visitors {
-    /// Lets one in, for another if need be; `None` when all places are taken by callers who ask.
-    fn admit(&mut self) -> Option<Visitor> {
-        self.inside.retain(|visitor| Arc::strong_count(&visitor.asked) > 1);
-        if self.inside.len() >= self.most {
-            let idle = self.inside.iter().position(|visitor| !visitor.asked.load(Ordering::Relaxed))?;
-            self.inside.remove(idle)?.leave.cancel();
+    fn note(&self, event: Event) {
+        if !matches!(event, Event::Entered | Event::Left) {
+            tracing::debug!(?event, "at the door of the API");
         }
-        let visitor = Visitor::default();
-        self.inside.push_back(visitor.clone());
-        Some(visitor)
     }
 }
 
@@ -97,82 +83,11 @@ pub async fn serve(
     tls: Option<Arc<Tls>>,
     stop: CancellationToken,
 ) {
-    let mut visitors = Visitors { most: limits.connections, inside: VecDeque::new() };
-    let connections = TaskTracker::new();
-    let accept = async {
-        loop {
-            match listener.accept().await {
-                Ok((stream, _)) => {
-                    let Some(visitor) = visitors.admit() else { continue };
-                    let (router, tls, stop) = (router.clone(), tls.clone(), stop.clone());
-                    connections.spawn(async move {
-                        let Visitor { asked, leave } = visitor;
-                        tokio::select! {
-                            () = leave.cancelled() => tracing::debug!("a connection without a request made room"),
-                            () = admit(stream, tls, router, limits, (asked, stop)) => {}
-                        }
-                    });
-                }
-                Err(error) => {
-                    tracing::warn!(%error, "a connection could not be taken");
-                    sleep(BREATH).await;
-                }
-            }
-        }
-    };
-    tokio::select! {
-        () = stop.cancelled() => {}
-        () = accept => {}
-    }
-    connections.close();
-    connections.wait().await;
-}
-
-/// Whether a caller has asked, and the end of the service.
-type Ends = (Arc<AtomicBool>, CancellationToken);
-
-/// Serves a connection, after its handshake where there is TLS.
-async fn admit(stream: TcpStream, tls: Option<Arc<Tls>>, router: Router, limits: Limits, ends: Ends) {
-    let Some(tls) = tls else { return connection(stream, router, limits, ends).await };
-    let shaken = tokio::select! {
-        shaken = timeout(limits.first, tls.acceptor().accept(stream)) => shaken,
-        () = ends.1.cancelled() => return,
-    };
-    match shaken {
-        Ok(Ok(stream)) => connection(stream, router, limits, ends).await,
-        Ok(Err(error)) => tracing::debug!(%error, "a TLS handshake failed"),
-        Err(_) => tracing::debug!("a TLS handshake took too long"),
-    }
-}
-
-async fn connection<S>(stream: S, router: Router, limits: Limits, (asked, stop): Ends)
-where
-    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-{
-    let mut http = http1::Builder::new();
-    http.timer(TokioTimer::new()).header_read_timeout(limits.head).max_buf_size(MOST_HEAD);
-    let answers = TowerToHyperService::new(router);
-    let service = service_fn(|request: Request<Incoming>| {
-        asked.store(true, Ordering::Relaxed);
-        answers.call(request)
-    });
-    let served = http.serve_connection(TokioIo::new(Patient::new(stream, limits.write)), service);
-    let mut served = std::pin::pin!(served);
-    let silent = async {
-        sleep(limits.first).await;
-        if asked.load(Ordering::Relaxed) {
-            std::future::pending::<()>().await;
-        }
-    };
-    let result = tokio::select! {
-        result = served.as_mut() => result,
-        () = silent => return tracing::debug!("a connection without a request ended"),
-        () = async { tokio::select! { () = stop.cancelled() => {}, () = sleep(limits.age) => {} } } => {
-            served.as_mut().graceful_shutdown();
-            timeout(limits.drain, served).await.unwrap_or(Ok(()))
-        }
-    };
-    if let Err(error) = result {
-        tracing::debug!(%error, "a connection ended");
-    }
+    let Limits { connections: most, head, idle, write, age, drain } = limits;
+    let mut http = Builder::new(TokioExecutor::new()).http1_only();
+    // Heads are timed at the door.
+    http.http1().timer(TokioTimer::new()).header_read_timeout(None).max_buf_size(MOST_HEAD);
+    let times = Times { head, idle, write: Some(write), age: Some(age), drain };
+    let door = Door { most, when_full: WhenFull::OldestSilent, times, http, tls };
+    door.open(vec![listener], Arc::new(Desk(router)), stop).await;
 }

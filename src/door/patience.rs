@@ -11,16 +11,16 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
-/// A stream with a limit on how long writing may take.
+/// A stream with a limit on how long writing may take, if there is one.
 pub(super) struct Patient<S> {
     stream: S,
-    wait: Duration,
+    wait: Option<Duration>,
     /// While nothing can be written.
     patience: Option<Pin<Box<Sleep>>>,
 }
 
 impl<S> Patient<S> {
-    pub(super) fn new(stream: S, wait: Duration) -> Self {
+    pub(super) fn new(stream: S, wait: Option<Duration>) -> Self {
         Self { stream, wait, patience: None }
     }
 
@@ -30,7 +30,7 @@ impl<S> Patient<S> {
             self.patience = None;
             return written;
         }
-        let wait = self.wait;
+        let Some(wait) = self.wait else { return Poll::Pending };
         let patience = self.patience.get_or_insert_with(|| Box::pin(sleep(wait)));
         ready!(patience.as_mut().poll(context));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))

@@ -1,6 +1,6 @@
 //! A connection that knows how long it has been silent.
 //!
-//! In: a stream of bytes. Out: the same stream, and what can be told from it: headers that began and do not end, silence
+//! In: a stream of bytes. Out: the same stream, and what can be told from it: a head that began and does not end, silence
 //! between requests. hyper's own timer cannot tell the two apart, and closes a connection that merely waits.
 
 use std::io;
@@ -23,7 +23,7 @@ pub(super) struct Activity {
     clock: Box<dyn Fn() -> u64 + Send + Sync>,
     open_requests: AtomicU64,
     /// When bytes came that no request has claimed yet.
-    headers_began: AtomicU64,
+    head_began: AtomicU64,
     last_moved: AtomicU64,
     has_begun: AtomicBool,
     is_http2: AtomicBool,
@@ -32,8 +32,8 @@ pub(super) struct Activity {
 /// Why a connection should end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Overdue {
-    /// Headers, or the first byte, take too long.
-    Headers,
+    /// A head, or the first byte, takes too long.
+    Head,
     /// Nothing was asked for too long.
     Idle,
 }
@@ -49,7 +49,7 @@ impl Activity {
         Arc::new(Self {
             clock: Box::new(clock),
             open_requests: AtomicU64::new(0),
-            headers_began: AtomicU64::new(0),
+            head_began: AtomicU64::new(0),
             last_moved: AtomicU64::new(0),
             has_begun: AtomicBool::new(false),
             is_http2: AtomicBool::new(false),
@@ -65,19 +65,26 @@ impl Activity {
             self.is_http2.store(true, Ordering::Relaxed);
         }
         if self.open_requests.load(Ordering::Relaxed) == 0 {
-            let _ = self.headers_began.compare_exchange(NEVER, self.now(), Ordering::Relaxed, Ordering::Relaxed);
+            let _ = self.head_began.compare_exchange(NEVER, self.now(), Ordering::Relaxed, Ordering::Relaxed);
+        }
+    }
+
+    fn written(&self, written: &Poll<io::Result<usize>>) {
+        // An answer that is still being read is no silence; what HTTP/2 writes by itself says nothing.
+        if matches!(written, Poll::Ready(Ok(_))) && !self.is_http2.load(Ordering::Relaxed) {
+            self.last_moved.store(self.now(), Ordering::Relaxed);
         }
     }
 
     /// Notes that a request begins; it ends when the guard is dropped.
     pub(super) fn request(self: &Arc<Self>) -> OpenRequest {
         self.open_requests.fetch_add(1, Ordering::Relaxed);
-        self.headers_began.store(NEVER, Ordering::Relaxed);
+        self.head_began.store(NEVER, Ordering::Relaxed);
         OpenRequest(Arc::clone(self))
     }
 
     /// Whether the connection has outstayed its welcome.
-    pub(super) fn overdue(&self, header_timeout: Duration, idle_timeout: Duration) -> Option<Overdue> {
+    pub(super) fn overdue(&self, head: Duration, idle: Duration) -> Option<Overdue> {
         if self.open_requests.load(Ordering::Relaxed) > 0 {
             return None;
         }
@@ -86,15 +93,15 @@ impl Activity {
             |since: u64, limit: Duration| since != NEVER && u128::from(now.saturating_sub(since)) >= limit.as_millis();
         let is_http2 = self.is_http2.load(Ordering::Relaxed);
         // Between requests HTTP/2 sends frames of its own, which are no headers.
-        if !is_http2 && is_past(self.headers_began.load(Ordering::Relaxed), header_timeout) {
-            return Some(Overdue::Headers);
+        if !is_http2 && is_past(self.head_began.load(Ordering::Relaxed), head) {
+            return Some(Overdue::Head);
         }
-        is_past(self.last_moved.load(Ordering::Relaxed), idle_timeout).then_some(Overdue::Idle)
+        is_past(self.last_moved.load(Ordering::Relaxed), idle).then_some(Overdue::Idle)
     }
 }
 
 /// A request that is being answered.
-pub(super) struct OpenRequest(Arc<Activity>);
+pub(crate) struct OpenRequest(Arc<Activity>);
 
 impl Drop for OpenRequest {
     fn drop(&mut self) {
@@ -103,7 +110,7 @@ impl Drop for OpenRequest {
     }
 }
 
-/// A stream that notes what it reads.
+/// A stream that notes what it reads and that it writes.
 pub(super) struct Watched<S> {
     stream: S,
     activity: Arc<Activity>,
@@ -130,7 +137,9 @@ impl<S: AsyncRead + Unpin> AsyncRead for Watched<S> {
 
 impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
     fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write(context, bytes)
+        let written = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.activity.written(&written);
+        written
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -146,7 +155,9 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
         context: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.stream).poll_write_vectored(context, pieces)
+        let written = Pin::new(&mut self.stream).poll_write_vectored(context, pieces);
+        self.activity.written(&written);
+        written
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -158,7 +169,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Watched<S> {
 mod tests {
     use super::*;
 
-    const HEADERS: Duration = Duration::from_secs(10);
+    const HEAD: Duration = Duration::from_secs(10);
     const IDLE: Duration = Duration::from_secs(120);
 
     /// An activity and its clock in milliseconds.
@@ -172,25 +183,27 @@ mod tests {
     }
 
     #[test]
-    fn silence_and_half_sent_headers_have_limits_of_their_own() {
+    fn silence_and_half_sent_heads_have_limits_of_their_own() {
         let (activity, later) = activity();
         later(9);
-        assert_eq!(activity.overdue(HEADERS, IDLE), None);
+        assert_eq!(activity.overdue(HEAD, IDLE), None);
         activity.read(b"POST");
         later(1);
-        assert_eq!(activity.overdue(HEADERS, IDLE), Some(Overdue::Headers), "counted from the opening");
+        assert_eq!(activity.overdue(HEAD, IDLE), Some(Overdue::Head), "counted from the opening");
         let request = activity.request();
         later(1000);
-        assert_eq!(activity.overdue(HEADERS, IDLE), None, "a request is open");
+        assert_eq!(activity.overdue(HEAD, IDLE), None, "a request is open");
         drop(request);
         later(119);
-        assert_eq!(activity.overdue(HEADERS, IDLE), None);
+        assert_eq!(activity.overdue(HEAD, IDLE), None);
         later(1);
-        assert_eq!(activity.overdue(HEADERS, IDLE), Some(Overdue::Idle));
+        assert_eq!(activity.overdue(HEAD, IDLE), Some(Overdue::Idle));
+        activity.written(&Poll::Ready(Ok(1)));
+        assert_eq!(activity.overdue(HEAD, IDLE), None, "the answer is being read");
         activity.read(b"P");
-        assert_eq!(activity.overdue(HEADERS, Duration::MAX), None);
+        assert_eq!(activity.overdue(HEAD, Duration::MAX), None);
         later(10);
-        assert_eq!(activity.overdue(HEADERS, Duration::MAX), Some(Overdue::Headers));
+        assert_eq!(activity.overdue(HEAD, Duration::MAX), Some(Overdue::Head));
     }
 
     #[test]
@@ -198,8 +211,9 @@ mod tests {
         let (activity, later) = activity();
         activity.read(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
         later(119);
-        assert_eq!(activity.overdue(HEADERS, IDLE), None);
+        activity.written(&Poll::Ready(Ok(17)));
+        assert_eq!(activity.overdue(HEAD, IDLE), None);
         later(1);
-        assert_eq!(activity.overdue(HEADERS, IDLE), Some(Overdue::Idle));
+        assert_eq!(activity.overdue(HEAD, IDLE), Some(Overdue::Idle));
     }
 }
