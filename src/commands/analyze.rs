@@ -77,7 +77,7 @@ pub(super) fn gather(paths: &[PathBuf], config: &Config, progress: &Progress) ->
     let mut account = Account::default();
     let mut kept = Facts::default();
     let Places { logs, others } = places(paths)?;
-    let mut read = |input: &Input| {
+    let mut read = |input: &Input, is_last: bool| {
         let name = clean(&input.name);
         progress.doing(format!("reading {name}"));
         tracing::info!(source = %name, bytes = input.bytes_on_disk, "reading");
@@ -90,15 +90,15 @@ pub(super) fn gather(paths: &[PathBuf], config: &Config, progress: &Progress) ->
             Ok(reader) => {
                 let file = Peeked::new(reader);
                 match file.kind() {
-                    Some(kind) => kept.append(sink.kept(&input.name, kind, file.facts())),
+                    Some(kind) => kept.append(sink.kept(&input.name, kind, file.facts(is_last))),
                     None => decode::decode_with(&input.name, Box::new(file), &limits, &keys, &mut sink),
                 }
             }
             Err(refusal) => sink.unreadable(&input.name, &refusal),
         }
     };
-    logs.iter().filter(|log| log.is_there()).for_each(&mut read);
-    receive::inputs(&others)?.iter().for_each(&mut read);
+    logs.iter().filter(|log| log.input.is_there()).for_each(|log| read(&log.input, log.is_last));
+    receive::inputs(&others)?.iter().for_each(|input| read(input, true));
     let mut facts = normalizer.finish().facts;
     facts.append(kept);
     identity::resolve(&mut facts, &identities(config));

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::kept::Kept;
 use crate::config::{LegWord, ObserverBySource, ObserverWord};
 use crate::decode::access_log;
 use crate::decode::record::{Attributes, Observer, Origin, Position, Record, Reject, RejectReason, Sink};
@@ -63,19 +64,26 @@ impl Gathering<'_> {
         &mut self,
         name: &Arc<str>,
         kind: &'static str,
-        read: Result<Facts, (RejectReason, String)>,
+        read: Result<Kept, (RejectReason, String)>,
     ) -> Facts {
         self.recognised(name, kind);
+        let mut reject = |byte: usize, reason, detail| {
+            let origin = Origin { source: name.clone(), position: Position::Byte(byte as u64) };
+            self.reject(Reject { origin, reason, detail });
+        };
         match read {
-            Ok(facts) => {
+            Ok(Kept { facts, damage }) => {
+                for lost in damage {
+                    let detail = format!("{} bytes are damaged: what was written there is lost", lost.len());
+                    reject(lost.start, RejectReason::Unreadable, detail);
+                }
                 if let Some(source) = self.account.sources.last_mut() {
                     source.records += facts.len() as u64;
                 }
                 facts
             }
             Err((reason, detail)) => {
-                let origin = Origin { source: name.clone(), position: Position::Byte(0) };
-                self.reject(Reject { origin, reason, detail });
+                reject(0, reason, detail);
                 Facts::default()
             }
         }
@@ -138,6 +146,9 @@ impl Sink for Gathering<'_> {
         let Account { emitters, met, .. } = &mut *self.account;
         met.iter_mut().last().into_iter().for_each(|met| emitters.look(&record, met));
         self.normalizer.record(record);
+        for cut in self.normalizer.rejects() {
+            self.reject(cut);
+        }
     }
 
     fn reject(&mut self, reject: Reject) {

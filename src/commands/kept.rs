@@ -1,14 +1,15 @@
 //! Facts that were kept: Parquet files of a lake, or of `--export`, and the log of a `serve` that may be running.
 //!
-//! In: an opened input, or a folder of `serve`. Out: its facts, if it is of these, else the input as it was; the inputs of the
-//! folder. Decodes no traffic.
+//! In: an opened input, or a folder of `serve`. Out: its facts, if it is of these, and where it is damaged, else the input as it
+//! was; the inputs of the folder. Decodes no traffic.
 
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
 
 use crate::decode::record::RejectReason;
 use crate::receive::{self, Input, ReceiveError};
-use crate::store::{self, ReadError};
+use crate::store::{self, Peek, ReadError};
 use crate::tables::Facts;
 
 /// Largest file of facts that is read, in bytes: it is held in memory. Those of `serve` are smaller by far.
@@ -20,9 +21,16 @@ const HEAD: u64 = 8;
 /// What paths name, folders of `serve` told apart.
 pub(super) struct Places {
     /// Segments of logs, to be read before it is looked what is in the lakes: what leaves a log is in its lake by then.
-    pub(super) logs: Vec<Input>,
+    pub(super) logs: Vec<Segment>,
     /// Everything else.
     pub(super) others: Vec<PathBuf>,
+}
+
+/// A segment of a log.
+pub(super) struct Segment {
+    pub(super) input: Input,
+    /// It may be written just now.
+    pub(super) is_last: bool,
 }
 
 /// Takes folders of `serve` apart. Beside facts they hold what the program remembers for itself.
@@ -37,11 +45,27 @@ pub(super) fn places(paths: &[PathBuf]) -> Result<Places, ReceiveError> {
             places.others.push(path.clone());
             continue;
         }
-        let of_log = receive::inputs(&[log])?;
-        places.logs.extend(of_log.into_iter().filter(|input| input.name.ends_with(".log")));
+        let mut of_log = receive::inputs(&[log])?;
+        of_log.retain(|input| input.name.ends_with(".log"));
+        let last = of_log.iter().filter_map(|input| number(&input.name)).max();
+        let segment = |input: Input| Segment { is_last: number(&input.name) == last, input };
+        places.logs.extend(of_log.into_iter().map(segment));
         places.others.extend(lake.is_dir().then_some(lake));
     }
     Ok(places)
+}
+
+/// The number of a segment, which names its file.
+fn number(name: &str) -> Option<u64> {
+    Path::new(name).file_stem()?.to_str()?.parse().ok()
+}
+
+/// The facts of a file.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    pub(super) facts: Facts,
+    /// Bytes in which nothing can be read.
+    pub(super) damage: Vec<Range<usize>>,
 }
 
 /// An input of which the first bytes are known.
@@ -66,8 +90,8 @@ impl<R: Read> Peeked<R> {
         if is_log { Some("log of serve") } else { store::is_parquet(&self.head).then_some("parquet") }
     }
 
-    /// The facts in it, else why there are none.
-    pub(super) fn facts(self) -> Result<Facts, (RejectReason, String)> {
+    /// The facts in it, else why there are none; the end of a log that `is_last` may be missing.
+    pub(super) fn facts(self, is_last: bool) -> Result<Kept, (RejectReason, String)> {
         let is_log = store::is_log(&self.head);
         let mut bytes = Vec::new();
         let read = self.take(MOST_BYTES + 1).read_to_end(&mut bytes);
@@ -75,8 +99,12 @@ impl<R: Read> Peeked<R> {
         if bytes.len() as u64 > MOST_BYTES {
             return Err((RejectReason::TooLarge, format!("a file of facts of more than {MOST_BYTES} bytes")));
         }
-        let facts = if is_log { store::read_log(&bytes) } else { store::read_facts(bytes) };
-        facts.map_err(|error| match error {
+        let kept = if is_log {
+            store::read_log(&bytes, is_last).map(|Peek { facts, damage }| Kept { facts, damage })
+        } else {
+            store::read_facts(bytes).map(|facts| Kept { facts, damage: Vec::new() })
+        };
+        kept.map_err(|error| match error {
             ReadError::NotFacts => (RejectReason::UnknownShape, error.to_string()),
             ReadError::Table(_) | ReadError::NewerLog { .. } => (RejectReason::BadField, error.to_string()),
             ReadError::Parquet(_) | ReadError::Arrow(_) | ReadError::Panicked => {
@@ -127,7 +155,7 @@ mod tests {
     fn a_file_that_only_begins_as_parquet_is_unreadable() {
         let peeked = Peeked::new(&b"PAR1 and then something else PAR1"[..]);
         assert_eq!(peeked.kind(), Some("parquet"));
-        assert_eq!(peeked.facts().unwrap_err().0, RejectReason::Unreadable);
+        assert_eq!(peeked.facts(true).unwrap_err().0, RejectReason::Unreadable);
         assert_eq!(Peeked::new(&b"PA"[..]).kind(), None);
     }
 }

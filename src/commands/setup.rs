@@ -18,7 +18,8 @@ use crate::normalize::identity::IdentitySettings;
 use crate::normalize::patterns::Patterns;
 use crate::rules::{self, Engine};
 
-/// The words of emitters: those of the folder of rules where it has any, else the built-in ones, after the configured ones.
+/// How records become facts: by the words of emitters, those of the folder of rules where it has any, else the built-in ones,
+/// after the configured ones.
 pub(super) fn vocabulary(config: &Config) -> anyhow::Result<NormalizerSettings> {
     let patterns = words(
         config.queries.as_ref().map(|folder| folder.join("patterns.toml")),
@@ -30,7 +31,8 @@ pub(super) fn vocabulary(config: &Config) -> anyhow::Result<NormalizerSettings> 
         config.vocabulary.aliases.as_deref(),
         (Aliases::embedded, Aliases::extended_by, Aliases::replaced_by),
     )?;
-    Ok(NormalizerSettings { patterns, aliases })
+    let max_stream_bytes = limits(&config.limits).max_record_bytes;
+    Ok(NormalizerSettings { patterns, aliases, max_stream_bytes })
 }
 
 /// Ways to come by a list of words: the built-in one, one that is tried before it, one instead of it.

@@ -1,7 +1,8 @@
 //! JSON documents without a carrier: JSON-RPC lines of a log, webhook bodies, data of event streams, card files.
 //!
 //! In: documents with the time of their framing. Out: facts. A JSON-RPC request and its response in one source are taken for
-//! a call; a response alone still tells its task's state. Who spoke to whom is not known, so the agent stays open.
+//! a call; a response alone still tells its task's state. Who spoke to whom is not known, so the agent stays open. What is kept
+//! of streams that may go on is bounded: the longest are cut, and the oldest are taken for ended.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -18,7 +19,8 @@ use super::patterns::Patterns;
 use super::protocol::operation::Operation;
 use super::protocol::payload::{self, Payload};
 use super::task::{self, Sighting};
-use crate::decode::record::{Body, Chunk, Document, Exchange, Headers, Observer};
+use crate::decode::exchange::empty;
+use crate::decode::record::{Body, Chunk, Document, Exchange, Headers, Observer, Reject, RejectReason};
 use crate::instant::Instant;
 use crate::tables::{Common, ExchangeRow, Facts};
 
@@ -32,6 +34,12 @@ pub(crate) struct Documents {
     closed: Vec<String>,
     /// Answers to lost requests.
     torn: u64,
+    /// Bytes of events of all streams.
+    held: usize,
+    /// Events so far.
+    events: u64,
+    /// Events that were cut off, since they were last asked for.
+    rejects: Vec<Reject>,
 }
 
 #[derive(Debug)]
@@ -41,6 +49,9 @@ struct OpenCall {
     key: String,
     /// Something came since it was last asked what it is.
     stirred: bool,
+    /// Bytes of its events, and which of all events its last was.
+    held: usize,
+    last: u64,
 }
 
 /// A request that waits for its response, or a stream that may go on: its facts as they stand. Bodies stay in memory.
@@ -57,22 +68,28 @@ pub(crate) struct Waiting {
 }
 
 impl Documents {
-    /// Takes a document.
-    pub(crate) fn take(&mut self, document: Document, patterns: &Patterns, facts: &mut Facts) -> Understood {
+    /// Takes a document; of each stream `most` bytes of events are kept.
+    pub(crate) fn take(
+        &mut self,
+        document: Document,
+        most: usize,
+        patterns: &Patterns,
+        facts: &mut Facts,
+    ) -> Understood {
         match &document.value {
             Value::Array(items) if items.iter().any(|item| rpc::is_request(item) || answer::is_rpc_response(item)) => {
                 let each = items.iter().map(|item| Document { value: item.clone(), ..document.clone() });
                 let mut last = Understood::NotA2a;
                 for item in each.collect::<Vec<_>>() {
-                    last = self.one(item, patterns, facts);
+                    last = self.one(item, most, patterns, facts);
                 }
                 last
             }
-            _ => self.one(document, patterns, facts),
+            _ => self.one(document, most, patterns, facts),
         }
     }
 
-    fn one(&mut self, document: Document, patterns: &Patterns, facts: &mut Facts) -> Understood {
+    fn one(&mut self, document: Document, most: usize, patterns: &Patterns, facts: &mut Facts) -> Understood {
         let is_request = rpc::is_request(&document.value);
         if !is_request && !answer::is_rpc_response(&document.value) {
             return bare(&document, patterns, facts);
@@ -87,7 +104,15 @@ impl Documents {
         }
         match self.open.get_mut(&key).and_then(|calls| calls.front_mut()) {
             Some(call) if call.streams && !(call.exchange.chunks.is_empty() && is_refusal(&document)) => {
-                call.add_event(&document);
+                self.events += 1;
+                let Some(held) = call.add_event(&document, self.events, most) else {
+                    let detail =
+                        "an event of a stream that is longer than the record limit: read without it".to_owned();
+                    let origin = document.origin.clone();
+                    self.rejects.push(Reject { origin, reason: RejectReason::TooLarge, detail });
+                    return bare(&document, patterns, facts);
+                };
+                self.held += held;
                 Understood::A2a { unknown_wrapper: false }
             }
             Some(_) => {
@@ -110,10 +135,49 @@ impl Documents {
             Some(call) if call.streams => {
                 let Some(call) = calls.pop_front() else { return none };
                 self.closed.push(call.key.clone());
+                self.held = self.held.saturating_sub(call.held);
                 call.facts(patterns, facts)
             }
             _ => none,
         }
+    }
+
+    /// Takes streams for ended, those first of which nothing came for the longest, when all together are longer than one may
+    /// be: until they are half as long, so that it is seldom looked.
+    pub(crate) fn close_surplus(&mut self, most: usize, patterns: &Patterns, facts: &mut Facts) -> Vec<Understood> {
+        if self.held <= most {
+            return Vec::new();
+        }
+        let streams = self.open.values().flatten().filter(|call| call.held > 0);
+        let mut streams: Vec<(u64, usize)> = streams.map(|call| (call.last, call.held)).collect();
+        streams.sort_unstable();
+        // The last goes on.
+        streams.pop();
+        let mut until = 0;
+        for (last, held) in streams {
+            if self.held <= most / 2 {
+                break;
+            }
+            self.held = self.held.saturating_sub(held);
+            until = last;
+        }
+        let mut done = Vec::new();
+        for calls in self.open.values_mut() {
+            calls.retain(|call| {
+                let goes_on = call.held == 0 || call.last > until;
+                if !goes_on {
+                    self.closed.push(call.key.clone());
+                    done.push(call.facts(patterns, facts));
+                }
+                goes_on
+            });
+        }
+        done
+    }
+
+    /// What was cut off since this was last asked.
+    pub(crate) fn rejects(&mut self) -> Vec<Reject> {
+        std::mem::take(&mut self.rejects)
     }
 
     /// Requests and streams about which something came since this was last asked.
@@ -161,6 +225,9 @@ impl Documents {
         let key = (Arc::from(waiting.source.as_str()), waiting.id.clone());
         self.lost.remove(&key);
         if let Some(calls) = self.open.get_mut(&key) {
+            for given_up in calls.iter().filter(|call| call.key == waiting.key) {
+                self.held = self.held.saturating_sub(given_up.held);
+            }
             calls.retain(|call| call.key != waiting.key);
             if calls.is_empty() {
                 self.open.remove(&key);
@@ -188,6 +255,8 @@ impl OpenCall {
             key: format!("{}:{}/{}", origin.source, origin.position, json::id(document.value.get("id"))),
             exchange: exchange_of(document),
             stirred: true,
+            held: 0,
+            last: 0,
         }
     }
 
@@ -198,12 +267,21 @@ impl OpenCall {
         self
     }
 
-    /// Events come as documents of their own; the call is put together as the stream it was.
-    fn add_event(&mut self, event: &Document) {
+    /// Events come as documents of their own; the call is put together as the stream it was. The bytes that this takes; none
+    /// where the stream would be longer than it may be.
+    fn add_event(&mut self, event: &Document, nth: u64, most: usize) -> Option<usize> {
+        let name = if event.sse_event.is_empty() { String::new() } else { format!("event: {}\n", event.sse_event) };
+        let chunk = Chunk { at: event.at, text: format!("{name}data: {}\n\n", event.value) };
+        let held = chunk.text.len() + size_of::<Chunk>();
+        if self.held + held > most {
+            return None;
+        }
         self.stirred = true;
         self.exchange.ended_at = event.at.or(self.exchange.ended_at);
-        let name = if event.sse_event.is_empty() { String::new() } else { format!("event: {}\n", event.sse_event) };
-        self.exchange.chunks.push(Chunk { at: event.at, text: format!("{name}data: {}\n\n", event.value) });
+        self.exchange.chunks.push(chunk);
+        self.held += held;
+        self.last = nth;
+        Some(held)
     }
 
     fn facts(&self, patterns: &Patterns, facts: &mut Facts) -> Understood {
@@ -214,27 +292,11 @@ impl OpenCall {
 /// The exchange that a request without a carrier was part of. What is not recorded of it counts as cut off, not as silence.
 fn exchange_of(document: Document) -> Exchange {
     Exchange {
-        origin: document.origin,
         started_at: document.at,
-        ended_at: None,
-        leg: String::new(),
-        client: String::new(),
-        server: String::new(),
-        observer: None,
-        observer_name: String::new(),
-        agent: String::new(),
-        trace_id: String::new(),
-        span_id: String::new(),
         method: "POST".to_owned(),
-        url: String::new(),
-        request_headers: Headers::default(),
         request_body: Body::Json(document.value),
-        status: None,
-        response_headers: Headers::default(),
-        response_body: Body::Absent,
-        chunks: Vec::new(),
-        client_disconnected: false,
         truncated: true,
+        ..empty(&document.origin)
     }
 }
 
@@ -324,12 +386,16 @@ mod tests {
 
     fn normalized(values: &[(Option<i64>, Value)]) -> Normalized {
         let mut normalizer = Normalizer::new(NormalizerSettings::default());
+        take(&mut normalizer, values);
+        normalizer.finish()
+    }
+
+    fn take(normalizer: &mut Normalizer, values: &[(Option<i64>, Value)]) {
         for (line, (at, value)) in (1..).zip(values) {
             let origin = Origin { source: "log".into(), position: Position::Line(line) };
             let document = Document { origin, at: at.map(Instant), sse_event: String::new(), value: value.clone() };
             normalizer.record(Record::Document(Box::new(document)));
         }
-        normalizer.finish()
     }
 
     fn send(id: u8, method: &str) -> Value {
@@ -386,6 +452,57 @@ mod tests {
             .map(|row| (row.common.observed_at.0, row.own.origin.as_str(), row.own.ordinal))
             .collect();
         assert_eq!(seen, [(20, "stream", Some(0)), (30, "stream", Some(1)), (50, "reply", None)]);
+    }
+
+    /// An event of a stream about a task, so many bytes long.
+    fn padded(id: usize, task: &str, state: &str, bytes: usize) -> Value {
+        let padding = "x".repeat(bytes);
+        let status =
+            json!({"state": state, "message": {"role": "ROLE_AGENT", "messageId": "n", "parts": [{"text": padding}]}});
+        json!({"jsonrpc": "2.0", "id": id, "result": {"statusUpdate": {"taskId": task, "contextId": "c", "status": status}}})
+    }
+
+    fn bounded(most: usize) -> Normalizer {
+        Normalizer::new(NormalizerSettings { max_stream_bytes: most, ..NormalizerSettings::default() })
+    }
+
+    #[test]
+    fn a_stream_is_cut_at_the_limit_and_what_is_cut_is_counted_and_read_by_itself() {
+        let mut normalizer = bounded(10_000);
+        let mut values = vec![(Some(1), send(1, "SendStreamingMessage"))];
+        values.extend((2..8).map(|at| (Some(at), padded(1, "t", "TASK_STATE_WORKING", 3000))));
+        values.push((Some(8), padded(1, "t", "TASK_STATE_COMPLETED", 3000)));
+        take(&mut normalizer, &values);
+        let rejects = normalizer.rejects();
+        let told: Vec<_> = rejects.iter().map(|cut| (cut.reason, cut.origin.position)).collect();
+        // The first three have room.
+        assert_eq!(told, [5, 6, 7, 8].map(|line| (RejectReason::TooLarge, Position::Line(line))));
+        assert!(normalizer.rejects().is_empty(), "told once");
+        let facts = normalizer.finish().facts;
+        assert_eq!((facts.exchanges.len(), facts.exchanges[0].own.stream_events), (1, Some(3)));
+        assert_ne!(facts.exchanges[0].own.stream_end, "eof", "how it ended was not kept");
+        let last = facts.task_events.iter().max_by_key(|row| row.common.observed_at).unwrap();
+        assert_eq!((last.common.observed_at.0, last.own.state.as_str()), (8, "completed"));
+    }
+
+    #[test]
+    fn streams_without_an_end_are_ended_from_the_oldest_on_and_nothing_of_them_is_lost() {
+        let most = 10_000;
+        let mut normalizer = bounded(most);
+        for id in 0..100 {
+            let mut request = send(0, "SendStreamingMessage");
+            request["id"] = json!(id);
+            let event = |state| padded(id, &format!("t{id}"), state, 1000);
+            let values = [request, event("TASK_STATE_WORKING"), event("TASK_STATE_INPUT_REQUIRED")];
+            take(&mut normalizer, &values.map(|value| (Some(10), value)));
+            assert!(normalizer.documents.held <= most, "{}", normalizer.documents.held);
+        }
+        let kept: usize = normalizer.documents.open.values().flatten().map(|call| call.held).sum();
+        assert_eq!(normalizer.documents.held, kept);
+        assert!(normalizer.rejects().is_empty());
+        let facts = normalizer.finish().facts;
+        assert_eq!((facts.exchanges.len(), facts.task_events.len()), (100, 200));
+        assert!(facts.exchanges.iter().all(|row| row.own.stream_events == Some(2)));
     }
 
     #[test]

@@ -39,7 +39,8 @@ use self::document::Documents;
 use self::exchange::Understood;
 use self::patterns::Patterns;
 use self::telemetry::{Context, Telemetry};
-use crate::decode::record::{Exchange, Record};
+use crate::decode::Limits;
+use crate::decode::record::{Exchange, Record, Reject};
 use crate::tables::{ExchangeRow, Facts, bound};
 
 /// Bytes of a url that are read; servers refuse longer ones.
@@ -52,11 +53,17 @@ pub struct NormalizerSettings {
     pub patterns: Patterns,
     /// Names of every emitter.
     pub aliases: Aliases,
+    /// Bytes of events of one stream of bare JSON-RPC, and of all that are open together.
+    pub max_stream_bytes: usize,
 }
 
 impl Default for NormalizerSettings {
     fn default() -> Self {
-        Self { patterns: Patterns::embedded(), aliases: Aliases::embedded() }
+        Self {
+            patterns: Patterns::embedded(),
+            aliases: Aliases::embedded(),
+            max_stream_bytes: Limits::default().max_record_bytes,
+        }
     }
 }
 
@@ -138,8 +145,11 @@ impl Normalizer {
                 let source = document.origin.source.clone();
                 let at = document.at.or_else(|| document::time_inside(&document.value));
                 document.at = Some(self.clocks.time(&source, at));
-                let done = self.documents.take(document, &self.settings.patterns, &mut self.facts);
+                let NormalizerSettings { patterns, max_stream_bytes: most, .. } = &self.settings;
+                let done = self.documents.take(document, *most, patterns, &mut self.facts);
+                let ended = self.documents.close_surplus(*most, patterns, &mut self.facts);
                 self.count(done);
+                ended.into_iter().for_each(|done| self.count(done));
             }
             Record::Span(mut span) => {
                 self.counts.spans += 1;
@@ -188,6 +198,11 @@ impl Normalizer {
             Understood::Unsure(row) => self.unsure.push(*row),
             Understood::NotA2a => self.counts.not_a2a += 1,
         }
+    }
+
+    /// What of the records could not be kept, since this was last asked.
+    pub fn rejects(&mut self) -> Vec<Reject> {
+        self.documents.rejects()
     }
 
     /// The facts of all records taken.

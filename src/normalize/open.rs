@@ -31,7 +31,7 @@ use self::piece::Body;
 use super::document::Waiting;
 use super::telemetry::{self, Knowledge, Learnt, Lesson, Recent, Said, Telemetry};
 use super::{Arrival, Counts, Normalizer, NormalizerSettings, address};
-use crate::decode::record::Record;
+use crate::decode::record::{Record, Reject};
 use crate::instant::Instant;
 use crate::tables::{ExchangeRow, Facts};
 
@@ -347,6 +347,11 @@ impl OpenNormalizer {
             Body::Lesson(lesson) => drop(self.known.learn(lesson.clone())),
             Body::Spoken(address) => drop(self.spoken.add(address.clone())),
         }
+    }
+
+    /// What of the records could not be kept, since this was last asked.
+    pub fn rejects(&mut self) -> Vec<Reject> {
+        self.reader.rejects()
     }
 
     /// How many records of each carrier came, and what became of them.

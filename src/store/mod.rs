@@ -37,5 +37,5 @@ pub use entry::{Entry, Piece};
 pub use error::{ReadError, StoreError};
 pub use log::LogSettings;
 pub use parquet::{is_parquet, read_facts};
-pub use peek::{is_log, read_log};
+pub use peek::{Peek, is_log, read_log};
 pub use recover::{Damage, Recovered};

@@ -1,6 +1,7 @@
 //! A disk that refuses.
 
 use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use reqwest::StatusCode;
@@ -130,6 +131,9 @@ async fn damage_in_the_middle_of_the_log_is_told_and_costs_what_was_there_and_no
     bytes[middle] ^= 4;
     let length = bytes.len() as u64;
     fs::write(segment, bytes).unwrap();
+    let (name, byte) = told_by_analyze(&folder.path("data"));
+    assert_eq!(name, segment.display().to_string());
+    assert!(byte < middle, "an entry that begins at {byte} is hit at {middle}");
 
     // What does not belong there stops nothing.
     fs::write(wal.join("7.log"), "no log").unwrap();
@@ -155,4 +159,16 @@ async fn damage_in_the_middle_of_the_log_is_told_and_costs_what_was_there_and_no
     let batch = Batch::of(&files(&[("a.ndjson", &all)])).await;
     batch.is_said_by(&service).await;
     assert!(findings * 2 > service.findings().await.1.len(), "{findings}");
+}
+
+/// File and byte of the one damage that `analyze` tells of a folder, before a service has mended it.
+fn told_by_analyze(data: &Path) -> (String, usize) {
+    let mut analyze = Command::new(env!("CARGO_BIN_EXE_a2a-drift"));
+    let output = analyze.args(["analyze", "--format", "json"]).arg(data).output().unwrap();
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let [reject] = &report["rejects"].as_array().unwrap()[..] else { panic!("{}", report["rejects"]) };
+    assert_eq!((&reject["reason"], &reject["count"]), (&"unreadable".into(), &1.into()), "{reject}");
+    let first = &reject["first"];
+    let byte = first["position"].as_str().unwrap().strip_prefix("byte ").unwrap();
+    (first["source"].as_str().unwrap().to_owned(), byte.parse().unwrap())
 }
