@@ -5,9 +5,7 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
-use std::io::Cursor;
 use std::path::Path;
-use std::sync::Arc;
 
 use anstyle::{AnsiColor, Color, Style};
 use anyhow::{Context, bail};
@@ -15,19 +13,15 @@ use anyhow::{Context, bail};
 use super::corpus::{corpus, known_rule};
 use super::progress::Progress;
 use super::setup::{identities, key_map, limits, vocabulary};
+use super::verdict::Reading;
 use super::{Outcome, print, told};
 use crate::cli::{Global, RulesTest};
 use crate::config::Config;
-use crate::decode::record::{Record, Reject, Sink};
-use crate::decode::{self, key_map::KeyMap};
-use crate::instant::Instant;
-use crate::normalize::{Normalizer, identity};
 use crate::publish::{clean, clean_lines};
 use crate::rules::cases::case::Case;
-use crate::rules::cases::run::{Files, Look, Ready, Verdict, below};
+use crate::rules::cases::run::{Look, Ready, below};
 use crate::rules::cases::shelf::Shelf;
-use crate::rules::{self, AsOf, Corpus, Engine, Overrides, Prepared, Problem};
-use crate::tables::Facts;
+use crate::rules::{self, Corpus, Engine, Overrides, Prepared, Problem};
 
 const GREEN: Style = Style::new().bold().fg_color(Some(Color::Ansi(AnsiColor::Green)));
 const RED: Style = Style::new().bold().fg_color(Some(Color::Ansi(AnsiColor::Red)));
@@ -95,17 +89,22 @@ struct Stage<'a> {
     engine: Engine,
     prepared: Prepared,
     runtime: tokio::runtime::Runtime,
-    keys: KeyMap,
+    reading: Reading,
     dir: &'a Path,
-    config: &'a Config,
 }
 
 impl<'a> Stage<'a> {
-    fn new(dir: &'a Path, corpus: Corpus, config: &'a Config) -> anyhow::Result<Self> {
+    fn new(dir: &'a Path, corpus: Corpus, config: &Config) -> anyhow::Result<Self> {
         let engine = Engine::new(corpus, &Overrides::new())?;
         let prepared = engine.prepare()?;
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        Ok(Self { prepared, engine, runtime, keys: key_map(&config.exchange_keys)?, dir, config })
+        let reading = Reading {
+            limits: limits(&config.limits),
+            keys: key_map(&config.exchange_keys)?,
+            words: vocabulary(config)?,
+            names: identities(config),
+        };
+        Ok(Self { prepared, engine, runtime, reading, dir })
     }
 
     fn run(&mut self, case: &Case) -> Result<(), Ending> {
@@ -118,31 +117,11 @@ impl<'a> Stage<'a> {
         let beside = case.path.parent().unwrap_or(self.dir);
         let shelf = Shelf::over([beside, &self.dir.join("captures"), &self.dir.join("../captures")]);
         let ready = Ready::of(case, &shelf).map_err(Ending::Unread)?;
-        let verdict = self.judge(&ready.capture.files(), ready.as_of).map_err(|error| Ending::Failed(told(&error)))?;
+        let Self { reading, engine, prepared, runtime, .. } = self;
+        let evaluate = |batches| Ok(runtime.block_on(prepared.evaluate(batches))?);
+        let verdict = reading.judge(&ready.capture.files(), ready.as_of, engine.corpus(), evaluate);
+        let verdict = verdict.map_err(|error| Ending::Failed(told(&error)))?;
         ready.holds(case, &case.text.expect, verdict, Look::All).map_err(Ending::Differs)
-    }
-
-    /// The path of `analyze` over files in memory.
-    fn judge(&mut self, files: &Files, as_of: Option<Instant>) -> anyhow::Result<Verdict> {
-        let limits = limits(&self.config.limits);
-        let mut taking = Taking { normalizer: Normalizer::new(vocabulary(self.config)?), rejects: Vec::new() };
-        for (name, bytes) in files {
-            let source: Arc<str> = name.as_str().into();
-            decode::decode_with(&source, Box::new(Cursor::new(bytes)), &limits, &self.keys, &mut taking);
-        }
-        let mut facts: Facts = taking.normalizer.finish().facts;
-        identity::resolve(&mut facts, &identities(self.config));
-        facts.make_set();
-        let (count, batches) = (facts.len(), facts.batches()?);
-        let blind = rules::coverage(self.engine.corpus(), &batches).into_iter().filter(|rule| !rule.missing.is_empty());
-        let blind = blind.map(|rule| (rule.rule, rule.missing)).collect();
-        let as_of = as_of.map_or_else(|| AsOf::last_fact(&batches), AsOf::Fixed);
-        let evaluation = self.runtime.block_on(self.prepared.evaluate(batches))?;
-        if let Some(failure) = evaluation.failures.first() {
-            bail!("{} failed: {}", failure.rule, failure.message);
-        }
-        let findings = rules::select(evaluation.findings, &as_of);
-        Ok(Verdict { findings, rejects: taking.rejects, facts: count, blind })
     }
 
     /// Rules that no case is about.
@@ -151,24 +130,6 @@ impl<'a> Stage<'a> {
         let rules = self.engine.corpus().rules.iter().filter(|rule| !tried.contains(&rule.id));
         rules.map(|rule| rule.id.clone()).collect()
     }
-}
-
-struct Taking {
-    normalizer: Normalizer,
-    rejects: Vec<String>,
-}
-
-impl Sink for Taking {
-    fn record(&mut self, record: Record) {
-        self.normalizer.record(record);
-    }
-
-    fn reject(&mut self, reject: Reject) {
-        let Reject { origin, reason, detail } = reject;
-        self.rejects.push(format!("{}:{} {}: {detail}", origin.source, origin.position, reason.as_str()));
-    }
-
-    fn recognised(&mut self, _source: &Arc<str>, _format: &'static str) {}
 }
 
 /// What is told of the cases.

@@ -16,6 +16,7 @@ mod query;
 mod rules;
 mod serve;
 mod setup;
+pub mod verdict;
 mod window;
 
 use std::io::{self, IsTerminal, Write};

@@ -1,19 +1,15 @@
-//! Bytes to findings: the path of `analyze` over its public stages, and nothing of its own.
+//! Bytes to findings: the path of `analyze`, and nothing of its own.
 //!
 //! In: files of bytes. Out: findings that fire, and what was refused. The rules are read from `queries/` as they lie
 //! there, so that editing one needs no rebuild.
 
-use std::io::Cursor;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::{LazyLock, Mutex};
 
-use a2a_drift::decode::record::{Record, Reject, Sink};
-use a2a_drift::decode::{self, Limits};
+use a2a_drift::commands::verdict::Reading;
 use a2a_drift::instant::Instant;
-use a2a_drift::normalize::Normalizer;
-use a2a_drift::normalize::identity::{self, IdentitySettings};
-use a2a_drift::rules::{self, AsOf, Corpus, Engine, Evaluation, Overrides, Prepared};
+use a2a_drift::rules::{Corpus, Engine, Evaluation, Overrides, Prepared};
 use a2a_drift::tables::Facts;
 use arrow::array::RecordBatch;
 
@@ -23,6 +19,9 @@ use super::Told;
 const EACH: usize = 40;
 
 pub use a2a_drift::rules::cases::run::{Files, Verdict};
+
+/// As without a configuration.
+static READING: LazyLock<Reading> = LazyLock::new(Reading::default);
 
 /// The rules, read once.
 ///
@@ -42,19 +41,8 @@ pub fn engine() -> Told<&'static Engine> {
 /// # Errors
 /// When the program fails, or a rule does.
 pub fn judge(files: &Files, as_of: Option<Instant>) -> Told<Verdict> {
-    let (mut facts, rejects) = facts(files);
-    identity::resolve(&mut facts, &IdentitySettings::default());
-    facts.make_set();
-    let count = facts.len();
-    let batches = facts.batches().map_err(|e| e.to_string())?;
-    let blind = rules::coverage(engine()?.corpus(), &batches).into_iter().filter(|rule| !rule.missing.is_empty());
-    let blind = blind.map(|rule| (rule.rule, rule.missing)).collect();
-    let as_of = as_of.map_or_else(|| AsOf::last_fact(&batches), AsOf::Fixed);
-    let evaluation = evaluate(batches)?;
-    if let Some(failure) = evaluation.failures.first() {
-        return Err(format!("{} failed: {}", failure.rule, failure.message));
-    }
-    Ok(Verdict { findings: rules::select(evaluation.findings, &as_of), rejects, facts: count, blind })
+    let evaluate = |batches| evaluate(batches).map_err(anyhow::Error::msg);
+    READING.judge(files, as_of, engine()?.corpus(), evaluate).map_err(|e| format!("{e:#}"))
 }
 
 /// Evaluates facts over plans that are made once a thread; now and then also over fresh ones, which must say the same: always
@@ -102,29 +90,5 @@ fn same(kept: &Evaluation, fresh: &Evaluation) -> Told<()> {
 
 /// The facts of files, identities not resolved, and what was refused.
 pub fn facts(files: &Files) -> (Facts, Vec<String>) {
-    let mut intake = Intake::default();
-    for (name, bytes) in files {
-        let source: Arc<str> = name.as_str().into();
-        decode::decode(&source, Box::new(Cursor::new(bytes)), &Limits::default(), &mut intake);
-    }
-    (intake.normalizer.finish().facts, intake.rejects)
-}
-
-#[derive(Default)]
-struct Intake {
-    normalizer: Normalizer,
-    rejects: Vec<String>,
-}
-
-impl Sink for Intake {
-    fn record(&mut self, record: Record) {
-        self.normalizer.record(record);
-    }
-
-    fn reject(&mut self, reject: Reject) {
-        let Reject { origin, reason, detail } = reject;
-        self.rejects.push(format!("{}:{} {}: {detail}", origin.source, origin.position, reason.as_str()));
-    }
-
-    fn recognised(&mut self, _source: &Arc<str>, _format: &'static str) {}
+    READING.facts(files)
 }
