@@ -1,9 +1,11 @@
 //! Whether the service lives, and whether it can do its work.
 //!
-//! In: what its parts say of themselves. Out: 200, or 503 with the reasons. Asks no part itself.
+//! In: what its parts say of themselves, and that they go on saying it. Out: 200, or 503 with the reasons. Asks no part itself:
+//! one that hangs could not answer.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant as Stopwatch};
 
 use axum::extract::State;
 use axum::http::StatusCode;
@@ -12,10 +14,38 @@ use serde::Serialize;
 
 use super::{Api, answer};
 
+/// How far behind with its work a part may be. One turn takes a second or a few, under load too.
+const MOST_BEHIND: Duration = Duration::from_secs(30);
+
 /// What keeps the service from its work, by part.
 #[derive(Debug, Default)]
 pub struct Readiness {
-    reasons: Mutex<BTreeMap<&'static str, String>>,
+    parts: Mutex<BTreeMap<&'static str, Part>>,
+}
+
+/// What a part said of itself last.
+#[derive(Debug, Default)]
+struct Part {
+    /// Why it cannot do its work.
+    reason: Option<String>,
+    turn: Option<Turn>,
+}
+
+/// The last turn that a part ended.
+#[derive(Debug)]
+struct Turn {
+    /// How long what it left undone had waited then.
+    behind: Duration,
+    /// When it should begin the next.
+    next: Stopwatch,
+}
+
+impl Part {
+    fn reason(&self, now: Stopwatch) -> Option<String> {
+        let late = |turn: &Turn| turn.behind.saturating_add(now.saturating_duration_since(turn.next));
+        let behind = self.turn.as_ref().map(late).filter(|behind| *behind > MOST_BEHIND);
+        self.reason.clone().or_else(|| Some(format!("{} s behind", behind?.as_secs())))
+    }
 }
 
 #[derive(Serialize)]
@@ -32,25 +62,48 @@ struct Reason<'a> {
 }
 
 impl Readiness {
+    /// The part that takes in.
+    pub const INTAKE: &'static str = "intake";
+    /// The part that judges.
+    pub const RULES: &'static str = "rules";
+
     /// Parts that have yet to say that they are ready.
     pub fn starting(parts: &[&'static str]) -> Self {
-        let reasons = parts.iter().map(|part| (*part, "starting".to_owned())).collect();
-        Self { reasons: Mutex::new(reasons) }
+        let readiness = Self::default();
+        parts.iter().for_each(|part| readiness.not_ready(part, "starting"));
+        readiness
     }
 
     /// A part can do its work.
     pub fn ready(&self, part: &'static str) {
-        self.reasons.lock().unwrap_or_else(PoisonError::into_inner).remove(part);
+        self.parts().entry(part).or_default().reason = None;
     }
 
     /// A part cannot do its work, and why: anybody may read it.
     pub fn not_ready(&self, part: &'static str, reason: impl Into<String>) {
-        self.reasons.lock().unwrap_or_else(PoisonError::into_inner).insert(part, reason.into());
+        self.parts().entry(part).or_default().reason = Some(reason.into());
     }
 
-    /// What keeps the service from its work, by part; empty when nothing does.
+    /// A part ended a turn of its work, left something that had waited for as long as `behind`, and is to begin the next after a
+    /// pause. Once it has said so it has to go on: silence is a reason.
+    pub fn turned(&self, part: &'static str, behind: Duration, pause: Duration) {
+        // After a pause without end nothing is late.
+        let next = Stopwatch::now().checked_add(pause);
+        self.parts().entry(part).or_default().turn = next.map(|next| Turn { behind, next });
+    }
+
+    /// What keeps the service from its work now, by part; empty when nothing does.
     pub fn reasons(&self) -> BTreeMap<&'static str, String> {
-        self.reasons.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.reasons_at(Stopwatch::now())
+    }
+
+    /// As [`Readiness::reasons`], at another time.
+    pub fn reasons_at(&self, now: Stopwatch) -> BTreeMap<&'static str, String> {
+        self.parts().iter().filter_map(|(name, part)| Some((*name, part.reason(now)?))).collect()
+    }
+
+    fn parts(&self) -> MutexGuard<'_, BTreeMap<&'static str, Part>> {
+        self.parts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -66,5 +119,41 @@ pub(super) async fn ready(State(api): State<Api>) -> Response {
     match reasons.as_slice() {
         [] => answer(StatusCode::OK, &Health { status: "ready", reasons: &[] }),
         reasons => answer(StatusCode::SERVICE_UNAVAILABLE, &Health { status: "not ready", reasons }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PART: &str = "intake";
+
+    #[test]
+    fn a_part_that_has_turned_and_falls_silent_is_behind_until_it_turns_again() {
+        let readiness = Readiness::starting(&[PART]);
+        let began = Stopwatch::now();
+        let in_an_hour = began + Duration::from_secs(3600);
+        readiness.ready(PART);
+        assert_eq!(readiness.reasons_at(in_an_hour), [].into(), "it never said that it would turn");
+        readiness.turned(PART, Duration::ZERO, Duration::ZERO);
+        assert_eq!(readiness.reasons_at(began + MOST_BEHIND), [].into());
+        let reasons = readiness.reasons_at(in_an_hour);
+        assert!(reasons[PART].ends_with(" s behind"), "{reasons:?}");
+        // A turn that begins later is not late before.
+        readiness.turned(PART, Duration::ZERO, Duration::from_secs(3600));
+        assert_eq!(readiness.reasons_at(in_an_hour), [].into());
+        // What it says itself counts first.
+        readiness.turned(PART, Duration::ZERO, Duration::ZERO);
+        readiness.not_ready(PART, "no disk");
+        assert_eq!(readiness.reasons_at(in_an_hour), [(PART, "no disk".to_owned())].into());
+    }
+
+    #[test]
+    fn a_part_that_turns_and_leaves_what_has_waited_for_long_is_behind() {
+        let readiness = Readiness::default();
+        readiness.turned(PART, MOST_BEHIND + Duration::from_secs(12), Duration::from_secs(60));
+        assert_eq!(readiness.reasons(), [(PART, "42 s behind".to_owned())].into());
+        readiness.turned(PART, Duration::from_secs(3), Duration::from_secs(60));
+        assert_eq!(readiness.reasons(), [].into());
     }
 }

@@ -58,8 +58,19 @@ impl Batch {
             }
             (found == expected && facts as usize == self.facts).then_some(found.len())
         });
-        same.await
+        let count = same.await;
+        let rules: BTreeSet<String> = service.findings().await.1.into_values().filter_map(first_word).collect();
+        for rule in rules {
+            let blind = service.metric("a2a_drift_rule_blind", &format!("rule=\"{rule}\"")).await;
+            assert_eq!(blind, 0.0, "{rule} fires");
+        }
+        count
     }
+}
+
+/// The rule of a line.
+fn first_word(line: String) -> Option<String> {
+    line.split(' ').next().map(str::to_owned)
 }
 
 fn difference(found: &Findings, expected: &Findings) -> String {

@@ -9,8 +9,8 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
-use super::intake::Work;
 use super::state;
+use super::work::Work;
 use crate::receive::{Follower, Grown, Incomplete};
 
 /// Pause between two looks for what was added.

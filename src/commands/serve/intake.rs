@@ -8,24 +8,26 @@ use std::sync::Arc;
 use std::time::{Duration, Instant as Stopwatch};
 use std::vec::IntoIter;
 
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::time::sleep_until;
 
 use super::complaints::{Complaints, Rejected};
 use super::news::{News, Recall, Telling};
 use super::reading::{Decoded, Reading};
 use super::saving::Saving;
+use super::work::Work;
 use super::{ahead, clock};
-use crate::decode::record::{Record, RejectReason};
+use crate::api::Readiness;
+use crate::decode::record::{Record, Reject, RejectReason};
 use crate::decode::request::Received;
 use crate::instant::Instant;
 use crate::normalize::open::{Ahead, OpenNormalizer};
 use crate::normalize::{Arrival, NormalizerSettings};
 use crate::publish::prometheus::Service;
-use crate::receive::listen::{Answer, Delivery, Route, Signal};
-use crate::receive::{Grown, Incomplete};
+use crate::receive::Incomplete;
+use crate::receive::listen::{Answer, Route, Signal};
 use crate::tables::FactsDelta;
-use crate::telemetry::{self, Instruments};
+use crate::telemetry::Instruments;
 
 /// Requests that are made durable together, at most, and their bytes.
 const MOST_TOGETHER: usize = 256;
@@ -51,45 +53,13 @@ const FOLLOWED: (&str, &str) = ("follow", "lines");
 /// What the log calls a body of which nothing can be read.
 const MALFORMED: &str = "malformed";
 
-/// Something to take in.
-pub(super) enum Work {
-    /// The body of a request.
-    Request(Box<Delivery>),
-    /// What was added to a followed file; the answer is what of it is not complete. Without one it was not taken in.
-    Grown(Arc<Grown>, oneshot::Sender<Option<Incomplete>>),
-}
-
-impl Work {
-    fn bytes(&self) -> usize {
-        match self {
-            Self::Request(delivery) => delivery.body.len(),
-            Self::Grown(grown, _) => grown.bytes.len(),
-        }
-    }
-
-    /// Whether nobody waits for the answer any more.
-    fn is_given_up(&self) -> bool {
-        match self {
-            Self::Request(delivery) => delivery.answer.is_closed(),
-            Self::Grown(_, taken) => taken.is_closed(),
-        }
-    }
-
-    /// When it arrived; what was written to a file, when it was read.
-    fn arrived(&self, now: Instant) -> Instant {
-        match self {
-            Self::Request(delivery) => delivery.received_at.min(now),
-            Self::Grown(..) => now,
-        }
-    }
-}
-
 /// Takes in.
 pub(super) struct Intake {
     pub(super) reading: Reading,
     pub(super) normalizer: OpenNormalizer,
     pub(super) saving: Saving,
     pub(super) telling: Telling,
+    pub(super) readiness: Arc<Readiness>,
     pub(super) service: Service,
     pub(super) instruments: Instruments,
     /// A trace is complete when nothing of it came for this long.
@@ -159,6 +129,7 @@ impl Intake {
     ) {
         self.begin();
         loop {
+            self.turned();
             tokio::select! {
                 work = queue.recv() => match work {
                     Some(first) => self.take_in(together(first, &mut queue)).await,
@@ -193,20 +164,26 @@ impl Intake {
         let mut waiting = group.into_iter().peekable();
         while waiting.peek().is_some() {
             self.take_portion(&mut waiting).await;
+            self.turned();
         }
+    }
+
+    /// Says that it is at work. It is behind when a turn takes long: a disk that hangs, a judge that takes no news.
+    fn turned(&self) {
+        self.readiness.turned(Readiness::INTAKE, Duration::ZERO, Duration::ZERO);
     }
 
     /// Reads, stores, answers, and tells the judge.
     async fn take_portion(&mut self, waiting: &mut Peekable<IntoIter<Work>>) {
         let now = clock();
         if !self.saving.is_clear(now, &self.service) {
-            waiting.for_each(|work| answer(work, None, &refused()));
+            waiting.for_each(|work| work.answer(None, &refused()));
             return;
         }
         let watch = Stopwatch::now();
         let span = Self::span(waiting.peek()).entered();
         let (mut arrived, mut read) = (now, Vec::new());
-        while let Some(work) = waiting.next_if(|work| read.is_empty() || !(is_late(watch) || is_own(work))) {
+        while let Some(work) = waiting.next_if(|work| read.is_empty() || !(is_late(watch) || work.is_own())) {
             if work.is_given_up() {
                 continue;
             }
@@ -220,7 +197,7 @@ impl Intake {
         let is_safe = self.saving.save(taken, now, &self.service);
         for Read { work, outcome, incomplete } in read {
             let told = if is_safe { outcome.map_or_else(|answer| answer, Counts::into_answer) } else { refused() };
-            answer(work, incomplete, &told);
+            work.answer(incomplete, &told);
         }
         self.instruments.intake.record(watch.elapsed().as_secs_f64(), &[]);
         drop(span);
@@ -235,7 +212,7 @@ impl Intake {
 
     /// A span of the program's own, unless what came is the program's own telemetry.
     fn span(first: Option<&Work>) -> tracing::Span {
-        if first.is_some_and(is_own) { tracing::Span::none() } else { tracing::info_span!("receive") }
+        if first.is_some_and(Work::is_own) { tracing::Span::none() } else { tracing::info_span!("receive") }
     }
 
     fn read(&mut self, work: Work) -> Read {
@@ -254,6 +231,7 @@ impl Intake {
                 let before = self.ignored();
                 self.service.received(receiver, signal, records.len() as u64);
                 let ahead = self.normalize(&work, records);
+                self.tell_cut();
                 self.service.rejected(RejectReason::FutureTime.as_str(), ahead.refused);
                 self.service.ignored(signal, self.ignored().saturating_sub(before));
                 let Received { accepted, rejected, message } = ahead::told(received, &ahead, self.most_ahead);
@@ -282,6 +260,15 @@ impl Intake {
                 }
                 ahead
             }
+        }
+    }
+
+    /// Counts and tells what the normaliser did not keep.
+    fn tell_cut(&mut self) {
+        for Reject { origin, reason, detail } in self.normalizer.rejects() {
+            self.service.rejected(reason.as_str(), 1);
+            let rejected = Rejected { pieces: 1, position: origin.position.to_string(), detail };
+            self.complaints.tell(&origin.source, reason.as_str(), &rejected);
         }
     }
 
@@ -343,14 +330,6 @@ fn is_late(watch: Stopwatch) -> bool {
     watch.elapsed() >= LONGEST_READ
 }
 
-/// Whether something is telemetry of this program, which came home: a span about it would come home again.
-fn is_own(work: &Work) -> bool {
-    match work {
-        Work::Request(delivery) => memchr::memmem::find(&delivery.body, telemetry::instance_id().as_bytes()).is_some(),
-        Work::Grown(..) => false,
-    }
-}
-
 fn refused() -> Answer {
     Answer::Overloaded { retry_after: DISK_WAIT }
 }
@@ -367,12 +346,59 @@ fn together(first: Work, queue: &mut mpsc::Receiver<Work>) -> Vec<Work> {
     group
 }
 
-/// Answers; a sender that went away has no use for it.
-fn answer(work: Work, incomplete: Option<Incomplete>, answer: &Answer) {
-    match work {
-        Work::Request(delivery) => _ = delivery.answer.send(answer.clone()),
-        // A piece that cannot be read will not be better the next time.
-        Work::Grown(_, taken) if matches!(answer, Answer::Overloaded { .. }) => drop(taken),
-        Work::Grown(_, taken) => _ = taken.send(incomplete),
+#[cfg(test)]
+mod tests {
+    use tokio::task::yield_now;
+    use tokio::time::timeout;
+
+    use super::*;
+    use crate::decode::Limits;
+    use crate::decode::key_map::KeyMap;
+    use crate::publish::prometheus::Exporter;
+    use crate::store::{Store, StoreSettings};
+    use crate::tables::Facts;
+
+    fn intake(folder: &tempfile::TempDir, readiness: &Arc<Readiness>) -> Intake {
+        let (store, _) = Store::open(folder.path(), StoreSettings::default()).unwrap();
+        let hour = Duration::from_secs(3600);
+        Intake {
+            reading: Reading { limits: Limits::default(), keys: KeyMap::built_in().clone(), observers: Vec::new() },
+            normalizer: OpenNormalizer::new(NormalizerSettings::default()),
+            saving: Saving::new(store, &Facts::default(), Arc::clone(readiness), hour),
+            telling: Telling::new(mpsc::channel(1).0),
+            readiness: Arc::clone(readiness),
+            service: Exporter::new(&[]).unwrap().service().clone(),
+            instruments: Instruments::new(),
+            settle: Duration::from_secs(60),
+            most_ahead: hour,
+            rhythm: Rhythm::default(),
+            complaints: Complaints::default(),
+        }
+    }
+
+    #[tokio::test]
+    async fn an_intake_that_stands_still_is_behind_until_it_goes_on_though_there_is_no_work() {
+        const HALF_A_MINUTE: Duration = Duration::from_secs(30);
+        let (folder, readiness) = (tempfile::tempdir().unwrap(), Arc::new(Readiness::default()));
+        let ((_work, queue), (_recalls, recalled)) = (mpsc::channel(1), mpsc::channel(1));
+        let (_renewals, renewed) = mpsc::channel(1);
+        let is_behind = |at| readiness.reasons_at(at).contains_key(Readiness::INTAKE);
+        let mut running = std::pin::pin!(intake(&folder, &readiness).run(queue, recalled, renewed));
+        let turned = async {
+            while !is_behind(Stopwatch::now() + 2 * HALF_A_MINUTE) {
+                yield_now().await;
+            }
+        };
+        tokio::select! { () = running.as_mut() => unreachable!("nobody ended it"), () = turned => {} }
+        // Nobody drives it now, as if the disk hung.
+        let late = Stopwatch::now() + HALF_A_MINUTE + Duration::from_nanos(1);
+        assert!(!is_behind(Stopwatch::now()));
+        assert!(is_behind(late));
+        let caught_up = timeout(HALF_A_MINUTE, async {
+            while is_behind(late) {
+                yield_now().await;
+            }
+        });
+        tokio::select! { () = running => unreachable!("nobody ended it"), done = caught_up => done.unwrap() }
     }
 }

@@ -13,23 +13,23 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
 use super::board::Board;
+use super::coverage::Coverage;
 use super::memory::{Heard, Learnt, Memory};
 use super::news::News;
-use super::parts::{JUDGE, counted};
 use super::reload::{Fresh, Reloading};
 use super::standing::{Around, Standing};
 use super::{clock, state};
 use crate::api::{Readiness, Reload, Snapshot};
 use crate::findings::active;
-use crate::findings::track::Changes;
-use crate::findings::{Active, Finding, RuleCoverage, Severity, Tracker};
+use crate::findings::track::{Changes, Counted};
+use crate::findings::{Active, Finding, Severity, Tracker};
 use crate::instant::Instant;
 use crate::live::{Keyed, LiveError};
 use crate::measures::{self, Measures};
 use crate::publish::alertmanager::Alerts;
 use crate::publish::clean;
 use crate::publish::prometheus::{Exporter, Look};
-use crate::rules::{self, Engine, RuleFailure};
+use crate::rules::{Corpus, Engine, Rule, RuleFailure};
 use crate::tables::FactsDelta;
 use crate::telemetry::Instruments;
 
@@ -96,8 +96,9 @@ impl Judge {
                 }
             };
             self.heard.drain(&mut news);
-            self.tick(&mut news).await;
-            readiness.ready(JUDGE);
+            let behind = self.tick(&mut news).await;
+            readiness.ready(Readiness::RULES);
+            readiness.turned(Readiness::RULES, behind, tick);
             if stopped {
                 break;
             }
@@ -114,7 +115,8 @@ impl Judge {
         }
     }
 
-    async fn tick(&mut self, news: &mut mpsc::Receiver<News>) {
+    /// Judges what was heard; how long the oldest of what came meanwhile has waited.
+    async fn tick(&mut self, news: &mut mpsc::Receiver<News>) -> Duration {
         let watch = Stopwatch::now();
         let span = tracing::info_span!("tick", news = tracing::field::Empty);
         self.forget(clock()).await;
@@ -139,8 +141,10 @@ impl Judge {
         let took = watch.elapsed();
         self.heard.drain(news);
         let lag = self.heard.oldest().map_or(0, |oldest| now.0.saturating_sub(oldest.0));
+        let lag = Duration::from_nanos(u64::try_from(lag).unwrap_or(0));
         self.instruments.tick.record(took.as_secs_f64(), &[]);
-        self.exporter.service().ticked(took, now, Duration::from_nanos(u64::try_from(lag).unwrap_or(0)));
+        self.exporter.service().ticked(took, now, lag);
+        lag
     }
 
     /// Lets go what is too old, and the series of agents that were not seen since.
@@ -234,6 +238,7 @@ impl Judge {
     /// Publishes what fires now.
     fn show(&mut self, now: Instant) {
         let mut firing = self.keyed.findings(&self.board.as_of(now));
+        self.coverage.fired(&firing);
         let oldest = self.memory.oldest(now);
         firing.retain(|finding| {
             let (arrived, agent_seen) = (self.arrivals.newest(finding), self.board.last_seen(&finding.agent));
@@ -285,28 +290,14 @@ fn open_tasks(fleet: &measures::Snapshot) -> BTreeMap<String, u64> {
     open.collect()
 }
 
-/// Which rules could have fired so far.
-pub(super) struct Coverage {
-    pub(super) rules: Vec<RuleCoverage>,
-}
-
-impl Coverage {
-    /// Nothing was seen.
-    pub(super) fn new(engine: &Engine) -> Self {
-        Self { rules: rules::coverage(engine.corpus(), &[]) }
-    }
-
-    /// A field that was filled once is not missing any more.
-    fn add(&mut self, engine: &Engine, facts: &crate::tables::Facts) -> Result<(), LiveError> {
-        if self.rules.iter().all(|rule| rule.missing.is_empty()) {
-            return Ok(());
-        }
-        let seen = rules::coverage(engine.corpus(), &facts.batches()?);
-        for (rule, seen) in self.rules.iter_mut().zip(seen) {
-            rule.missing.retain(|need| seen.missing.contains(need));
-        }
-        Ok(())
-    }
+/// The rules, as their findings are counted.
+pub(super) fn counted(corpus: &Corpus) -> Vec<Counted> {
+    let counted = |rule: &Rule| Counted {
+        rule: rule.id.clone(),
+        category: rule.category.clone(),
+        severity: rule.header.severity,
+    };
+    corpus.rules.iter().map(counted).collect()
 }
 
 /// When facts arrived; the oldest are forgotten.

@@ -13,6 +13,7 @@ mod ahead;
 mod board;
 mod cards;
 mod complaints;
+mod coverage;
 mod following;
 mod intake;
 mod judge;
@@ -26,6 +27,7 @@ mod standing;
 mod state;
 mod stored;
 mod watching;
+mod work;
 
 use std::time::Duration;
 

@@ -18,8 +18,9 @@ use tokio_util::task::TaskTracker;
 
 use super::board::Board;
 use super::complaints::Complaints;
-use super::intake::{Intake, Rhythm, Work};
-use super::judge::{Arrivals, Coverage, Judge};
+use super::coverage::Coverage;
+use super::intake::{Intake, Rhythm};
+use super::judge::{Arrivals, Judge, counted};
 use super::memory::{Heard, Memory};
 use super::news::{News, Recall, Telling};
 use super::reading::Reading;
@@ -28,13 +29,14 @@ use super::saving::Saving;
 use super::standing::Standing;
 use super::stored::Stored;
 use super::watching::Watching;
+use super::work::Work;
 use super::{clock, following, reload, state};
 use crate::api::{self, Api, Readiness, Reload, Snapshot};
 use crate::cli::Global;
 use crate::commands::setup::{engine, identities, vocabulary};
 use crate::config::{Config, Overrides, ServeSettings, TlsFiles};
 use crate::findings::active;
-use crate::findings::track::{Counted, State};
+use crate::findings::track::State;
 use crate::findings::{Severity, Tracker};
 use crate::live::Keyed;
 use crate::measures::Measures;
@@ -42,7 +44,6 @@ use crate::publish::alertmanager::{self, Alerts};
 use crate::publish::prometheus::Exporter;
 use crate::receive::Follower;
 use crate::receive::listen::{Delivery, Listen, ListenSettings};
-use crate::rules::Corpus;
 use crate::rules::render::alert_name;
 use crate::tables::FactsDelta;
 use crate::telemetry::Instruments;
@@ -57,10 +58,6 @@ const WAITING_WORK: usize = 256;
 const WAITING_NEWS: usize = 64;
 /// Bytes of the longest line of a followed file.
 const LONGEST_LINE: u64 = 64 << 20;
-
-/// Names of parts whose readiness is told.
-pub(super) const INTAKE: &str = "intake";
-pub(super) const JUDGE: &str = "rules";
 
 /// A running service.
 pub(super) struct Service {
@@ -88,7 +85,7 @@ impl Shared {
     fn new(stop: CancellationToken) -> anyhow::Result<Self> {
         Ok(Self {
             exporter: Arc::new(Exporter::new(&Measures::default().snapshot().families)?),
-            readiness: Arc::new(Readiness::starting(&[INTAKE, JUDGE])),
+            readiness: Arc::new(Readiness::starting(&[Readiness::INTAKE, Readiness::RULES])),
             snapshot: Arc::new(ArcSwap::from_pointee(Snapshot::default())),
             tasks: TaskTracker::new(),
             stop,
@@ -181,6 +178,7 @@ impl Service {
             normalizer: stored.normalizer,
             saving: Saving::new(stored.store, &stored.facts, Arc::clone(&shared.readiness), serve.lake_every),
             telling: Telling::new(news),
+            readiness: Arc::clone(&shared.readiness),
             service: shared.exporter.service().clone(),
             instruments: Instruments::new(),
             settle: serve.settle,
@@ -199,7 +197,7 @@ impl Service {
         } else {
             drop(work);
         }
-        shared.readiness.ready(INTAKE);
+        shared.readiness.ready(Readiness::INTAKE);
         let end_judge = CancellationToken::new();
         let (end, readiness) = (end_judge.clone(), Arc::clone(&shared.readiness));
         let (renewals, renewed) = mpsc::channel(1);
@@ -314,16 +312,6 @@ fn judge(config: &Config, shared: &Shared, recalls: mpsc::Sender<Recall>, stored
         most_agents,
         state: state_file,
     })
-}
-
-/// The rules, as their findings are counted.
-pub(super) fn counted(corpus: &Corpus) -> Vec<Counted> {
-    let counted = |rule: &crate::rules::Rule| Counted {
-        rule: rule.id.clone(),
-        category: rule.category.clone(),
-        severity: rule.header.severity,
-    };
-    corpus.rules.iter().map(counted).collect()
 }
 
 /// Starts to tell Alertmanagers, where any are named.

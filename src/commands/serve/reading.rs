@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hasher};
 use std::sync::Arc;
 
 use super::complaints::Rejected;
-use super::intake::Work;
+use super::work::Work;
 use crate::commands::setup::{key_map, limits};
 use crate::config::{Config, ObserverBySource};
 use crate::decode::key_map::KeyMap;

@@ -7,7 +7,6 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant as Stopwatch};
 
-use super::parts::INTAKE;
 use crate::api::Readiness;
 use crate::instant::Instant;
 use crate::normalize::open::{Piece, PieceId, Settled, Taken};
@@ -130,7 +129,7 @@ impl Saving {
                     tracing::warn!("what came is stored again");
                 }
                 service.wal_synced(watch.elapsed());
-                self.readiness.ready(INTAKE);
+                self.readiness.ready(Readiness::INTAKE);
                 true
             }
             Err(error) => self.refuse(error, service),
@@ -145,7 +144,7 @@ impl Saving {
         if !std::mem::replace(&mut self.refuses, true) {
             tracing::error!(error = &error as &dyn std::error::Error, "nothing can be stored");
         }
-        self.readiness.not_ready(INTAKE, format!("nothing can be stored: {}", reason(error)));
+        self.readiness.not_ready(Readiness::INTAKE, format!("nothing can be stored: {}", reason(error)));
         false
     }
 

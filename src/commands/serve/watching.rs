@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
-use super::intake::Work;
+use super::work::Work;
 use crate::publish::prometheus::Service;
 use crate::receive::listen::{Delivery, ListenCounters, Memory, Reason, RefusedCounters};
 
