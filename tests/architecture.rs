@@ -2,9 +2,10 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers too")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use regex::Regex;
 use walkdir::WalkDir;
@@ -15,7 +16,8 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("page", &[]),
     ("token", &[]),
     ("tls", &[]),
-    ("receive", &["instant", "token", "tls"]),
+    ("door", &["tls"]),
+    ("receive", &["instant", "token", "tls", "door"]),
     ("decode", &["receive", "instant"]),
     ("normalize", &["decode", "tables", "instant"]),
     ("tables", &["instant"]),
@@ -25,7 +27,7 @@ const MAY_NAME: &[(&str, &[&str])] = &[
     ("findings", &["instant"]),
     ("measures", &["tables", "findings", "instant"]),
     ("publish", &["findings", "measures", "instant", "page"]),
-    ("api", &["findings", "measures", "publish", "instant", "token", "tls"]),
+    ("api", &["findings", "measures", "publish", "instant", "token", "tls", "door"]),
     ("config", &["findings", "instant"]),
     ("cli", &["config", "instant"]),
     ("telemetry", &[]),
@@ -146,6 +148,144 @@ fn a_room_names_only_the_output_of_the_room_on_its_left() {
 fn rooms_are_seen_however_they_are_imported() {
     let text = "use crate::{decode::{self, Limits}, tables::Facts};\n// crate::cli\nfn f() { crate::rules::check() }\nuse a2a_drift::cli;";
     assert_eq!(rooms_named(text), ["cli", "decode", "rules", "tables"].map(str::to_owned).into());
+}
+
+/// Folders in which modules that lie side by side still name each other in a circle. None is added here.
+const KNOTS: &[&str] = &[
+    "normalize",
+    "normalize/exchange",
+    "normalize/identity",
+    "normalize/telemetry",
+    "rules",
+    "rules/cases",
+    "store",
+    "tables",
+];
+
+/// What is imported, and paths that are written out.
+static IMPORTED: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"(?m)^\s*(?:pub(?:\([^)]*\))?\s+)?use\s+([^;]+);").unwrap());
+static WRITTEN: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b(?:crate|super|self)(?:::\w+)+").unwrap());
+
+/// Paths that a text imports, each as its parts: `use`s with their braces taken apart, and paths within code.
+fn paths_named(text: &str) -> Vec<Vec<String>> {
+    let code: String =
+        text.lines().filter(|line| !line.trim_start().starts_with("//")).flat_map(|line| [line, "\n"]).collect();
+    let mut paths = Vec::new();
+    IMPORTED.captures_iter(&code).for_each(|found| spread(&found[1], &[], &mut paths));
+    WRITTEN.find_iter(&code).for_each(|found| spread(found.as_str(), &[], &mut paths));
+    paths
+}
+
+/// Adds the paths of an import, those in its braces one by one.
+fn spread(import: &str, before: &[String], paths: &mut Vec<Vec<String>>) {
+    let parts = |text: &str| -> Vec<String> {
+        let names = text.split("::").map(|part| part.split_whitespace().next().unwrap_or_default().to_owned());
+        before.iter().cloned().chain(names.filter(|name| !name.is_empty())).collect()
+    };
+    let Some((head, inner)) = import.trim().split_once('{') else { return paths.push(parts(import)) };
+    let (head, inner) = (parts(head), inner.trim_end().strip_suffix('}').unwrap_or(inner));
+    let (mut depth, mut start) = (0, 0);
+    for (at, c) in inner.char_indices().chain([(inner.len(), ',')]) {
+        match c {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            ',' if depth <= 0 => {
+                spread(&inner[start..at], &head, paths);
+                start = (at + 1).min(inner.len());
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The module that a path leads to, as far as there are modules.
+fn module_named(from: &[String], path: &[String], modules: &BTreeSet<Vec<String>>) -> Option<Vec<String>> {
+    let inside = |name: &str| from.iter().cloned().chain([name.to_owned()]).collect::<Vec<String>>();
+    let mut at = from.to_vec();
+    let mut rest = path;
+    match path.first()?.as_str() {
+        "crate" => (at, rest) = (Vec::new(), &path[1..]),
+        "self" => rest = &path[1..],
+        "super" => {
+            while rest.first().is_some_and(|part| part == "super") {
+                at.pop();
+                rest = &rest[1..];
+            }
+        }
+        first if modules.contains(&inside(first)) => {}
+        _ => return None,
+    }
+    for part in rest {
+        at.push(part.clone());
+        if !modules.contains(&at) {
+            at.pop();
+            break;
+        }
+    }
+    Some(at)
+}
+
+/// Which neighbour names which, by folder.
+fn neighbours(sources: &[(Vec<String>, String)]) -> BTreeMap<String, BTreeMap<String, BTreeSet<String>>> {
+    let modules: BTreeSet<Vec<String>> = sources.iter().map(|(module, _)| module.clone()).collect();
+    let mut all: BTreeMap<String, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+    for (module, text) in sources {
+        for named in paths_named(text).iter().filter_map(|path| module_named(module, path, &modules)) {
+            let same = module.iter().zip(&named).take_while(|(a, b)| a == b).count();
+            if let (true, Some(from), Some(to)) = (same > 0, module.get(same), named.get(same)) {
+                let folder = all.entry(module[..same].join("/")).or_default();
+                folder.entry(from.clone()).or_default().insert(to.clone());
+            }
+        }
+    }
+    all
+}
+
+/// What is left of who names whom when all are taken away who name nobody that is left.
+fn circle(mut names: BTreeMap<String, BTreeSet<String>>) -> BTreeMap<String, BTreeSet<String>> {
+    loop {
+        let left: BTreeSet<String> = names.keys().cloned().collect();
+        names.values_mut().for_each(|named| named.retain(|name| left.contains(name)));
+        let before = names.len();
+        names.retain(|_, named| !named.is_empty());
+        if names.len() == before {
+            return names;
+        }
+    }
+}
+
+#[test]
+fn modules_side_by_side_do_not_name_each_other_in_a_circle() {
+    let module = |path: &Path| -> Vec<String> {
+        let within = path.strip_prefix("src").unwrap().with_extension("");
+        let parts = within.iter().map(|part| part.to_string_lossy().into_owned());
+        parts.filter(|part| part != "mod").collect()
+    };
+    let sources: Vec<_> = sources().into_iter().map(|source| (module(&source.path), source.text)).collect();
+    let circles: BTreeMap<String, _> =
+        neighbours(&sources).into_iter().map(|(folder, names)| (folder, circle(names))).collect();
+    let tied: Vec<&str> = circles.iter().filter(|(_, names)| !names.is_empty()).map(|(at, _)| at.as_str()).collect();
+    assert_eq!(tied, KNOTS, "{circles:#?}");
+}
+
+#[test]
+fn circles_are_seen_through_braces_and_paths_and_two_that_name_a_third_are_none() {
+    let module = |path: &str| path.split('/').map(str::to_owned).collect::<Vec<String>>();
+    let named = |b: &str| {
+        let text = [
+            ("r", ""),
+            ("r/a", "use super::{b::{self, X as Y}, d};\n// use super::c;\n"),
+            ("r/b", b),
+            ("r/c", "use crate::{r::d::Z, s};\n"),
+            ("r/d", "use std::io;\n"),
+            ("s", ""),
+        ];
+        let sources = text.map(|(path, text)| (module(path), text.to_owned()));
+        circle(neighbours(&sources).remove("r").unwrap()).into_keys().collect::<Vec<_>>()
+    };
+    assert_eq!(named("fn f() { super::c::g() }\n"), Vec::<String>::new());
+    assert_eq!(named("fn f() { crate::r::a::g() }\n"), ["a", "b"]);
 }
 
 #[test]
