@@ -21,6 +21,10 @@ use piece::{HEAD, Identity, tail};
 
 /// Bytes that are handed out of one file at once, if lines are not longer.
 const PIECE: u64 = 4 << 20;
+/// Bytes that are handed out of all files at once, and one piece more: the others wait for the next time.
+const AT_ONCE: usize = 16 << 20;
+/// A document is handed out as a whole; one that is longer is not followed.
+const LONGEST_DOCUMENT: u64 = 256 << 20;
 /// A folder with more files than this is no folder of logs.
 const MOST_FILES: usize = 10_000;
 /// What is not complete is handed out again whenever something was added, if it is not longer; what is longer only when
@@ -41,6 +45,10 @@ pub struct Follower {
     files: BTreeMap<Identity, Followed>,
     /// Marks of files that were not met yet.
     remembered: BTreeMap<Identity, Mark>,
+    /// The file to begin with next time, so that each has its turn.
+    turn: Option<Identity>,
+    /// Files that could not be read, which is told once.
+    refused: HashSet<Identity>,
 }
 
 #[derive(Debug)]
@@ -54,6 +62,8 @@ struct Followed {
     /// Something was handed out and is not done.
     handed_out: bool,
     kind: Kind,
+    /// How large it was, whether it rested and was quiet, when it was last read and nothing was whole.
+    in_vain: Option<(u64, bool, bool)>,
     /// What lies behind the mark and was handed out before.
     open: Option<Open>,
 }
@@ -77,8 +87,8 @@ enum Kind {
     Lines,
     /// One JSON value over many lines: complete when it grows no more.
     Document,
-    /// Packed: what it holds was read before it was packed.
-    Packed,
+    /// Packed: what it holds was read before it was packed. Or a document that is too long.
+    Refused,
 }
 
 impl Follower {
@@ -87,35 +97,53 @@ impl Follower {
     /// A line that is longer than `max_line` bytes is not waited for, nor is what was not completed after `patience`.
     pub fn new(roots: Vec<PathBuf>, marks: Vec<Mark>, max_line: u64, patience: Duration) -> Self {
         let remembered = marks.into_iter().map(|mark| (mark.identity, mark)).collect();
-        Self { roots, max_line: max_line.max(1), patience, files: BTreeMap::new(), remembered }
+        Self {
+            roots,
+            max_line: max_line.max(1),
+            patience,
+            files: BTreeMap::new(),
+            remembered,
+            turn: None,
+            refused: HashSet::new(),
+        }
     }
 
     /// Looks for what was added. A file whose last piece is not done has none; one that cannot be read is told and passed
     /// over until it can.
     pub fn poll(&mut self) -> Vec<Grown> {
         let found = self.find();
-        let mut grown = Vec::new();
-        let mut gone = Vec::new();
-        for (identity, followed) in &mut self.files {
-            if followed.handed_out {
-                continue;
+        self.refused.retain(|identity| found.contains(identity));
+        let (mut grown, mut bytes) = (Vec::new(), 0);
+        let first = self.turn.take().unwrap_or_default();
+        let turns: Vec<Identity> =
+            self.files.range(first..).chain(self.files.range(..first)).map(|(identity, _)| *identity).collect();
+        for identity in turns {
+            if bytes >= AT_ONCE {
+                self.turn = Some(identity);
+                break;
             }
+            let Some(followed) = self.files.get_mut(&identity).filter(|followed| !followed.handed_out) else {
+                continue;
+            };
             match followed.next(self.max_line, self.patience) {
                 Ok(Some(piece)) => {
                     followed.handed_out = true;
+                    bytes += piece.bytes.len();
+                    self.refused.remove(&identity);
                     grown.push(piece);
                 }
                 // Renamed away and read to its end, or removed.
-                Ok(None) if !found.contains(identity) && followed.open.is_none() => gone.push(*identity),
+                Ok(None) if !found.contains(&identity) && followed.open.is_none() => {
+                    self.files.remove(&identity);
+                }
                 Ok(None) => {}
                 Err(error) => {
-                    tracing::warn!(path = %followed.mark.path.display(), %error, "a followed file cannot be read");
-                    gone.push(*identity);
+                    if self.refused.insert(identity) {
+                        tracing::warn!(path = %followed.mark.path.display(), %error, "a followed file cannot be read");
+                    }
+                    self.files.remove(&identity);
                 }
             }
-        }
-        for identity in gone {
-            self.files.remove(&identity);
         }
         grown
     }
@@ -155,8 +183,8 @@ impl Follower {
     }
 
     /// Opens files that are new, and tells which are there.
-    fn find(&mut self) -> Vec<Identity> {
-        let mut found = Vec::new();
+    fn find(&mut self) -> HashSet<Identity> {
+        let mut found = HashSet::new();
         let visible =
             |entry: &walkdir::DirEntry| entry.depth() == 0 || !entry.file_name().to_string_lossy().starts_with('.');
         for root in self.roots.clone() {
@@ -165,7 +193,7 @@ impl Follower {
             for entry in files {
                 let Ok(data) = fs::metadata(entry.path()) else { continue };
                 let identity = Identity { device: data.dev(), inode: data.ino() };
-                found.push(identity);
+                found.insert(identity);
                 if !self.files.contains_key(&identity) {
                     self.open(identity, entry.path());
                 }
@@ -178,7 +206,9 @@ impl Follower {
         let file = match File::open(path) {
             Ok(file) => file,
             Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "a followed file cannot be opened");
+                if self.refused.insert(identity) {
+                    tracing::warn!(path = %path.display(), %error, "a followed file cannot be opened");
+                }
                 return;
             }
         };
@@ -193,6 +223,7 @@ impl Follower {
                 grew: Stopwatch::now(),
                 handed_out: false,
                 kind: Kind::Unknown,
+                in_vain: None,
                 open: None,
             },
         );
@@ -213,7 +244,9 @@ impl Followed {
             self.restart();
             self.kind = Kind::Unknown;
         }
-        if size == self.mark.offset {
+        // A long line without an end would be read again with every look at it.
+        let looks = (size, rests, is_quiet);
+        if size == self.mark.offset || (self.open.is_none() && self.in_vain == Some(looks)) {
             return Ok(None);
         }
         if self.kind == Kind::Unknown {
@@ -223,11 +256,17 @@ impl Followed {
             // A log of values over several lines begins like a document, and grows without end.
             self.kind = self.recognise(false)?;
         }
-        if matches!(self.kind, Kind::Packed) || (self.kind == Kind::Document && !rests) {
+        if matches!(self.kind, Kind::Refused) || (self.kind == Kind::Document && !rests) {
             return Ok(None);
         }
         if self.kind == Kind::Document && !self.is_same_end()? {
             self.restart();
+        }
+        if self.kind == Kind::Document && size > LONGEST_DOCUMENT {
+            let path = self.mark.path.display();
+            tracing::warn!(%path, bytes = size, "a document so long is not followed: `a2a-drift analyze` reads it");
+            self.kind = Kind::Refused;
+            return Ok(None);
         }
         let Some(waits_from) = self.waits_from(size, patience) else { return Ok(None) };
         let open = self.open.as_ref().map_or(0, |open| open.end.0 - self.mark.offset);
@@ -235,6 +274,7 @@ impl Followed {
             Kind::Document => self.piece(open, size, max_line.max(size), is_quiet)?,
             _ => self.piece(open, PIECE.max(open), max_line, is_quiet)?,
         };
+        self.in_vain = piece.is_none().then_some(looks);
         Ok(piece.map(|piece| Grown { waits_from, ..piece }).filter(|piece| {
             // Part of a line was added.
             waits_from > 1 || piece.bytes.len() as u64 > open
@@ -315,7 +355,7 @@ impl Followed {
     /// Begins with the first byte again.
     fn restart(&mut self) {
         self.mark = Mark { offset: 0, lines: 0, head: (0, 0), tail: (0, 0), ..self.mark.clone() };
-        self.open = None;
+        (self.in_vain, self.open) = (None, None);
     }
 
     /// Length and hash of the first bytes.
@@ -334,7 +374,7 @@ impl Followed {
         if bytes.starts_with(&[0x1f, 0x8b]) || bytes.starts_with(&[0x28, 0xb5, 0x2f, 0xfd]) {
             let path = self.mark.path.display();
             tracing::warn!(%path, "a packed file is not followed: `a2a-drift analyze` reads it");
-            return Ok(Kind::Packed);
+            return Ok(Kind::Refused);
         }
         let Some(end) = bytes.iter().position(|byte| *byte == b'\n') else {
             let is_cut = bytes.len() as u64 == PIECE;
@@ -412,6 +452,66 @@ mod tests {
         assert_eq!(taken(&mut follower), []);
         log.add("a.log", "3\n4\n");
         assert_eq!(taken(&mut follower), [(2, "33\n4\n".to_owned())]);
+    }
+
+    #[test]
+    fn many_long_files_are_handed_out_a_few_at_a_time_and_each_has_its_turn() {
+        let log = Log::new();
+        let line = "x".repeat(1023) + "\n";
+        for name in 0..12 {
+            log.add(&format!("{name}.log"), &line.repeat(5 << 10));
+        }
+        let mut follower = log.follower(vec![]);
+        let mut lines = BTreeMap::new();
+        loop {
+            let grown = follower.poll();
+            let bytes: usize = grown.iter().map(|piece| piece.bytes.len()).sum();
+            assert!(bytes <= AT_ONCE + PIECE as usize, "{bytes}");
+            for piece in &grown {
+                *lines.entry(piece.path.clone()).or_insert(0) += piece.bytes.len() / line.len();
+                follower.done(piece, None);
+            }
+            if grown.is_empty() {
+                break;
+            }
+            // Those that are busy do not keep the others waiting.
+            for name in 0..6 {
+                let path = log.path(&format!("{name}.log"));
+                if lines.values().sum::<usize>() < 60 << 10 && lines.contains_key(&path) {
+                    log.add(&format!("{name}.log"), &line.repeat(4 << 10));
+                }
+            }
+        }
+        assert_eq!(lines.len(), 12);
+        assert!(lines.values().all(|lines| *lines >= 5 << 10), "{lines:?}");
+    }
+
+    #[test]
+    fn a_long_line_without_an_end_is_not_read_with_every_look_at_it() {
+        let log = Log::new();
+        log.add("a.log", &"x".repeat(32 << 20));
+        let mut follower = Follower::new(vec![log.path("a.log")], vec![], 1 << 30, PATIENCE);
+        let begun = Stopwatch::now();
+        for _ in 0..200 {
+            assert_eq!(follower.poll(), []);
+        }
+        assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+        log.add("a.log", "\n");
+        assert_eq!(taken(&mut follower).len(), 1);
+    }
+
+    #[test]
+    fn a_document_of_great_length_is_refused() {
+        let log = Log::new();
+        log.add("a.json", &format!("[\n{}", " ".repeat(PIECE as usize)));
+        let file = fs::OpenOptions::new().write(true).open(log.path("a.json")).unwrap();
+        file.set_len(LONGEST_DOCUMENT + 1).unwrap();
+        let mut follower = log.follower(vec![]);
+        for _ in 0..3 {
+            assert_eq!(follower.poll(), []);
+        }
+        let kinds: Vec<Kind> = follower.files.values().map(|followed| followed.kind).collect();
+        assert_eq!(kinds, [Kind::Refused]);
     }
 
     #[test]
