@@ -142,7 +142,8 @@ fn of_string(text: &str, garden: &mut Garden, name: &str) -> String {
 fn more_tags(items: &mut Vec<Value>, garden: &mut Garden, name: &str) {
     let has = |key: &str| items.first().is_some_and(|item| item.get(key).is_some());
     let is_go = has("Key") && has("Value");
-    if !is_go && !(has("key") && has("value")) {
+    let is_tags = has("key") && has("value");
+    if !is_go && !is_tags {
         return;
     }
     for key in SECRET {
