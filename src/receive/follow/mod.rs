@@ -17,7 +17,7 @@ use std::time::{Duration, Instant as Stopwatch};
 use walkdir::WalkDir;
 
 pub use piece::{Grown, Incomplete, Mark};
-use piece::{HEAD, Identity, tail};
+use piece::{HEAD, Identity, is_one_value, is_whole_value, tail};
 
 /// Bytes that are handed out of one file at once, if lines are not longer.
 const PIECE: u64 = 4 << 20;
@@ -385,23 +385,6 @@ impl Followed {
         let is_json = |line: &[u8]| serde_json::from_slice::<serde::de::IgnoredAny>(line).is_ok();
         let opens = first.starts_with(b"{") || first.starts_with(b"[");
         Ok(if opens && !is_json(first) && is_one_value(&bytes) { Kind::Document } else { Kind::Lines })
-    }
-}
-
-/// Whether bytes are one object or list of JSON, and all of it.
-fn is_whole_value(bytes: &[u8]) -> bool {
-    let bytes = bytes.trim_ascii();
-    (bytes.starts_with(b"{") || bytes.starts_with(b"["))
-        && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
-}
-
-/// Whether bytes are one JSON value, or the beginning of one.
-fn is_one_value(bytes: &[u8]) -> bool {
-    let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<serde::de::IgnoredAny>();
-    match values.next() {
-        Some(Ok(_)) => bytes.get(values.byte_offset()..).unwrap_or_default().trim_ascii().is_empty(),
-        Some(Err(error)) => error.is_eof(),
-        None => true,
     }
 }
 

@@ -84,3 +84,20 @@ pub(super) fn tail(bytes: &[u8]) -> (u64, u32) {
     let end = bytes.get(bytes.len().saturating_sub(HEAD)..).unwrap_or_default();
     if end.is_empty() { (0, 0) } else { (end.len() as u64, crc32fast::hash(end)) }
 }
+
+/// Whether bytes are one object or list of JSON, and all of it.
+pub(super) fn is_whole_value(bytes: &[u8]) -> bool {
+    let bytes = bytes.trim_ascii();
+    (bytes.starts_with(b"{") || bytes.starts_with(b"["))
+        && serde_json::from_slice::<serde::de::IgnoredAny>(bytes).is_ok()
+}
+
+/// Whether bytes are one JSON value, or the beginning of one.
+pub(super) fn is_one_value(bytes: &[u8]) -> bool {
+    let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<serde::de::IgnoredAny>();
+    match values.next() {
+        Some(Ok(_)) => bytes.get(values.byte_offset()..).unwrap_or_default().trim_ascii().is_empty(),
+        Some(Err(error)) => error.is_eof(),
+        None => true,
+    }
+}
