@@ -14,6 +14,8 @@ mod bad;
 mod carriers;
 #[path = "hostile/crafted.rs"]
 mod crafted;
+#[path = "hostile/logs.rs"]
+mod logs;
 #[path = "hostile/mutate.rs"]
 mod mutate;
 #[path = "hostile/program.rs"]

@@ -21,6 +21,9 @@ const LEVELS: usize = 4;
 /// Members looked at: a larger object is no exchange, and would cost memory.
 const MEMBERS: usize = 512;
 
+/// Longest key that may be one of the spellings, in bytes.
+const KEY_BYTES: usize = 256;
+
 /// Objects in which recorders wrap the exchange.
 const WRAPPERS: [&str; 9] = ["", "http", "exchange", "data", "payload", "entry", "httprequest", "attributes", "fields"];
 
@@ -178,6 +181,9 @@ impl<'a> Found<'a> {
         for (key, value) in map {
             if self.members.len() >= MEMBERS {
                 return;
+            }
+            if key.len() > KEY_BYTES {
+                continue;
             }
             let path = format!("{prefix}{}", plain(key));
             self.members.entry(path.clone()).or_insert(value);

@@ -15,6 +15,8 @@ use crate::instant::Instant;
 const NAME_PREFIX: &str = "a2a.";
 /// Nesting beyond which an object is kept as a value instead of being flattened.
 const MAX_DEPTH: usize = 16;
+/// Longest name, in bytes, that stands before those of an object's members: they all repeat it.
+const LONGEST_NAME: usize = 256;
 
 /// Decodes an own event line. False, and nothing delivered, if it is none.
 pub fn decode(value: &Value, origin: &Origin, sink: &mut dyn Sink) -> bool {
@@ -66,7 +68,7 @@ fn digits(id: &str, count: usize) -> Option<String> {
 /// Joins the keys of nested objects with dots, as attributes are named.
 fn flatten(key: &str, value: &Value, levels: usize, attributes: &mut Vec<(String, Value)>) {
     match value {
-        Value::Object(members) if levels > 0 => {
+        Value::Object(members) if levels > 0 && key.len() <= LONGEST_NAME => {
             for (inner, value) in members {
                 flatten(&format!("{key}.{inner}"), value, levels - 1, attributes);
             }

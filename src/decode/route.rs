@@ -72,7 +72,7 @@ impl<'a> Router<'a> {
     }
 
     /// An element cut out of a container, and the document around it as far as it stands before the container.
-    pub(super) fn element(&mut self, parsed: Parsed, container: Container, head: &Value, origin: &Origin) {
+    pub(super) fn element(&mut self, parsed: Parsed, container: Container, head: &wrapper::Head, origin: &Origin) {
         self.note_repair(&parsed, origin);
         let (value, frame) = (parsed.value, Frame::default());
         match container {

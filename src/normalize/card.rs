@@ -48,7 +48,7 @@ pub struct CardLook<'a> {
     pub url: &'a str,
     /// `fetch`, `call`, `log`, `file`.
     pub origin: &'static str,
-    /// HTTP status; none for logs and files.
+    /// HTTP status; none for logs and files, 0 where a log says that there was no answer.
     pub http_status: Option<u16>,
     /// Response headers.
     pub headers: &'a Headers,
@@ -134,7 +134,7 @@ fn look_columns(look: &CardLook<'_>) -> CardColumns {
         url: host::without_secrets(look.url),
         host_class: host::classify(&host::host_of(look.url)).to_owned(),
         origin: look.origin.to_owned(),
-        http_status: look.http_status.map(i64::from),
+        http_status: look.http_status.filter(|status| matches!(status, 0 | 100..=599)).map(i64::from),
         not_modified: Some(look.http_status == Some(304)),
         etag: header("etag"),
         last_modified: header("last-modified"),

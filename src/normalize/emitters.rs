@@ -123,10 +123,13 @@ fn said(record: &Record) -> Option<&str> {
     if log.scope.is_empty() { log.body.as_str().or_else(named) } else { None }
 }
 
+/// Longest name that may be the beginning of one that tells an emitter, in bytes.
+const LONGEST_NAME: usize = 256;
+
 /// Whether a dotted name begins at a member: `{"ai": {"a2a": {...}}}` is `ai.a2a.`.
 fn nested(name: &str, value: &serde_json::Value, begins: &impl Fn(&str) -> bool) -> bool {
-    let Some(members) = value.as_object() else { return false };
-    members.iter().any(|(member, inner)| {
+    let Some(members) = value.as_object().filter(|_| name.len() <= LONGEST_NAME) else { return false };
+    members.iter().filter(|(member, _)| member.len() <= LONGEST_NAME).any(|(member, inner)| {
         let dotted = format!("{name}.{member}");
         begins(&dotted)
             || inner.as_object().is_some_and(|inner| inner.keys().any(|key| begins(&format!("{dotted}.{key}"))))
@@ -159,6 +162,14 @@ mod tests {
         let mut met = Met::default();
         Emitters::embedded().look(record, &mut met);
         met.ids().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn long_names_of_many_members_are_not_put_together() {
+        let members: serde_json::Map<String, Value> = (0..100_000).map(|n| (n.to_string(), json!(n))).collect();
+        let begun = std::time::Instant::now();
+        assert_eq!(met(&log("", &[], json!({"k".repeat(1 << 20): members}))), Vec::<String>::new());
+        assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
     }
 
     #[test]

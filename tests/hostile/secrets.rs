@@ -8,8 +8,8 @@ use serde_json::Value;
 
 use super::captures;
 use super::carriers::{self, Garden};
-use super::crafted;
 use super::program::{Run, analyze};
+use super::{crafted, logs};
 
 /// Lines of a capture that are planted.
 const MOST_LINES: usize = 25;
@@ -94,6 +94,15 @@ fn assert_nothing_comes_out(garden: &Garden, captures: &Path) {
 fn nothing_planted_in_a_capture_comes_out() {
     let (mut garden, folder) = (Garden::default(), tempfile::tempdir().unwrap());
     planted(&mut garden, folder.path());
+    assert_nothing_comes_out(&garden, folder.path());
+}
+
+#[test]
+fn nothing_planted_in_logs_and_exports_of_traces_comes_out() {
+    let (mut garden, folder) = (Garden::default(), tempfile::tempdir().unwrap());
+    for (name, text) in logs::planted(&mut garden) {
+        fs::write(folder.path().join(name), text).unwrap();
+    }
     assert_nothing_comes_out(&garden, folder.path());
 }
 

@@ -3,7 +3,7 @@
 use std::io::{BufWriter, Write};
 use std::sync::LazyLock;
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::bad::gzip;
 use super::capture;
@@ -162,6 +162,34 @@ fn small_texts_that_make_great_trees_are_refused() {
         let bytes = [line.as_bytes(), b"\n", &ALONE.0].concat();
         let run = quick(&[("heavy.ndjson", bytes)]);
         assert_bounded(what, &run, TREE);
+    }
+}
+
+#[test]
+fn what_many_members_share_is_not_kept_once_for_each() {
+    let named = |name: usize, members: usize| {
+        let members: Map<String, Value> = (0..members).map(|n| (format!("m{n}"), json!(n))).collect();
+        json!({ "k".repeat(name): members })
+    };
+    let with = |mut line: Value, more: Value| {
+        line.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        line
+    };
+    let calls = vec![json!({"method": "message/send", "task_id": "t"}); 256];
+    let kong = json!({"latencies": {"request": 5}, "request": {"method": "POST", "url": "http://h:1/a2a"}, "response": {"status": 200},
+        "started_at": 1_796_019_334_000_i64, "ai": {"a2a": {"rpc": calls, "text": "x".repeat(8 << 20)}}});
+    for (what, line) in [
+        (
+            "name of an own event",
+            with(json!({"event": "a2a.task.state", "time": 1_796_019_334}), named(64 << 10, 20_000)),
+        ),
+        ("name of an object", named(4 << 20, 500)),
+        ("name of a log line", with(json!({"level": "info", "msg": "x", "a2a.task.id": "t"}), named(4 << 20, 500))),
+        ("what a gateway says of calls", kong),
+    ] {
+        let bytes = [line.to_string().as_bytes(), b"\n", &ALONE.0].concat();
+        let run = quick(&[("shared.ndjson", bytes)]);
+        assert_bounded(what, &run, RECORD);
     }
 }
 

@@ -3,8 +3,6 @@
 //! In: the window at an opening bracket. Out: the elements of known containers one by one, else the value as a whole.
 //! A document that does not go on as JSON costs its first line only, unless elements of it were already accepted.
 
-use serde_json::Value;
-
 use super::window::Fill;
 use super::{Framer, json};
 use crate::decode::frame::Frame;
@@ -31,7 +29,7 @@ struct Scan {
     /// Nested too deep, or longer than the limit: it is only followed to its end.
     given_up: Option<RejectReason>,
     /// What stands before the elements: of a log store's answer, it says where they were written.
-    head: Value,
+    head: wrapper::Head,
 }
 
 /// An element under way.
@@ -66,7 +64,7 @@ impl Framer<'_> {
             accepted: false,
             forgotten: false,
             given_up: None,
-            head: Value::Null,
+            head: wrapper::Head::default(),
         };
         loop {
             let step = scan.scanner.next(self.window.data(), &mut scan.at);
@@ -141,10 +139,11 @@ impl Framer<'_> {
     /// Reads what stands before the first element, if anything there matters.
     fn head(&mut self, scan: &mut Scan) {
         const LONGEST: usize = 64 << 10;
-        let start = match (&scan.element, scan.scanner.container()) {
+        let Some(container) = scan.scanner.container() else { return };
+        let start = match (&scan.element, container) {
             // The lines of a stream: its labels stand before them.
-            (Some(stream), Some(Container::LokiValues)) => stream.start,
-            (_, Some(Container::LogEvents)) if !scan.accepted && !scan.forgotten => 0,
+            (Some(stream), Container::LokiValues) => stream.start,
+            (_, Container::LogEvents) if !scan.accepted && !scan.forgotten => 0,
             _ => return,
         };
         let bytes = self.window.data().get(start..scan.at).filter(|bytes| bytes.len() <= LONGEST);
@@ -153,7 +152,8 @@ impl Framer<'_> {
         // Of a stream, only what it opened itself is to be closed.
         let opened = if start == 0 { closing.len() } else { 2 };
         head.extend_from_slice(&closing.as_bytes()[..opened.min(closing.len())]);
-        scan.head = json::parse(&head, self.limits.max_depth).map(|parsed| parsed.value).unwrap_or_default();
+        let document = json::parse(&head, self.limits.max_depth).map(|parsed| parsed.value).unwrap_or_default();
+        scan.head = wrapper::Head::of(container, document);
     }
 
     /// Delivers the element that ends at the scan's place.

@@ -14,7 +14,8 @@ const HEAD: usize = 64;
 /// Where an object ends, from the start of the window.
 enum End {
     At(usize),
-    Nowhere,
+    /// Nowhere in so many bytes.
+    Nowhere(usize),
     /// Not in what there is of the stream.
     Later,
 }
@@ -27,17 +28,19 @@ impl Framer<'_> {
         if !is_worth_it || !begins_inspected(self.window.data()) {
             return false;
         }
-        let end = match self.inspected_end() {
+        let (length, looked_at) = match self.inspected_end() {
             End::Later if self.open.waits_for(self.window.line()) => {
                 self.window.abandon();
                 return true;
             }
-            End::Later | End::Nowhere => None,
-            End::At(length) => Some(length),
+            End::Later => (0, self.window.data().len()),
+            End::Nowhere(looked_at) => (0, looked_at),
+            End::At(length) => (length, length),
         };
-        let text = String::from_utf8_lossy(&self.window.data()[..end.unwrap_or_default()]);
-        let (Some(length), Some(value)) = (end, node_repr::to_json(&text)) else {
-            self.wasted += self.window.data().len().min(node_repr::MAX_LENGTH) as u64;
+        let text = String::from_utf8_lossy(&self.window.data()[..length]);
+        let Some(value) = node_repr::to_json(&text) else {
+            // Programs print many objects that are none of these: only what was looked at for them counts.
+            self.wasted += looked_at as u64;
             return false;
         };
         self.router.end_event(PLAIN);
@@ -56,18 +59,18 @@ impl Framer<'_> {
                 let next = searched + at + 1;
                 match data.get(next) {
                     Some(b'}') => return End::At(next + 1),
-                    Some(b'{') => return End::Nowhere,
+                    Some(b'{') => return End::Nowhere(next),
                     Some(_) => searched = next,
                     None => break,
                 }
             }
             if searched > node_repr::MAX_LENGTH || data.len() > node_repr::MAX_LENGTH {
-                return End::Nowhere;
+                return End::Nowhere(data.len());
             }
             match self.window.more() {
                 Fill::More => {}
                 Fill::End => return End::Later,
-                Fill::Full => return End::Nowhere,
+                Fill::Full => return End::Nowhere(self.window.data().len()),
             }
         }
     }

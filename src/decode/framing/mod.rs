@@ -48,6 +48,8 @@ pub(super) struct Framer<'a> {
     limits: &'a Limits,
     /// Bytes scanned over lines in vain; it bounds how often that is tried.
     wasted: u64,
+    /// Up to here, in bytes of the stream, the line is known to hold more than one value, or too much for one.
+    crowded_to: u64,
     /// What is not complete at the end, and is waited for.
     open: Open,
 }
@@ -62,7 +64,15 @@ impl<'a> Framer<'a> {
         sink: &'a mut dyn Sink,
     ) -> Self {
         let window = Window::new(reader, limits.max_record_bytes.max(CHUNK));
-        Self { source, window, router: Router::new(limits, keys, sink), limits, wasted: 0, open: Open::default() }
+        Self {
+            source,
+            window,
+            router: Router::new(limits, keys, sink),
+            limits,
+            wasted: 0,
+            crowded_to: 0,
+            open: Open::default(),
+        }
     }
 
     /// Waits for the rest of what begins in this line or later.
@@ -237,7 +247,17 @@ impl<'a> Framer<'a> {
 
     /// A line that begins with a bracket: a record of its own, or the beginning of a document.
     fn json(&mut self) {
-        let line_length = self.line_length(SHORT_LINE.min(self.limits.max_record_bytes));
+        if self.window.offset() >= self.crowded_to && self.line_is_one_value() {
+            return;
+        }
+        self.document();
+    }
+
+    /// Reads the line, if it is one value. False if not, and nothing read: then nothing behind it on the line is either, and
+    /// to look at the whole line for each of many values in a row would cost their square.
+    fn line_is_one_value(&mut self) -> bool {
+        let most = SHORT_LINE.min(self.limits.max_record_bytes);
+        let line_length = self.line_length(most);
         if let Some(length) = line_length
             && !is_list_of_records(self.window.data())
         {
@@ -248,10 +268,11 @@ impl<'a> Framer<'a> {
                 let origin = self.origin(Position::Line(self.window.line()));
                 self.router.parsed(parsed, &origin, &Frame::default());
                 self.window.consume(length);
-                return;
+                return true;
             }
         }
-        self.document();
+        self.crowded_to = self.window.offset() + line_length.unwrap_or(most) as u64;
+        false
     }
 
     fn text(&mut self) {

@@ -68,7 +68,7 @@ pub(super) fn kind(head: &[u8]) -> Kind {
         Kind::Text
     } else if may_be_protobuf(head) {
         Kind::Protobuf
-    } else if is_mostly_text(head) || begins_with_line_of_text(head) {
+    } else if is_mostly_text(head) || begins_with_line_of_text(head) || is_mostly_lines_of_text(head) {
         Kind::Text
     } else {
         Kind::Binary
@@ -85,6 +85,12 @@ pub(super) fn is_mostly_text(bytes: &[u8]) -> bool {
 fn begins_with_line_of_text(head: &[u8]) -> bool {
     let end = memchr::memchr(b'\n', head).unwrap_or_default();
     head.get(..end).is_some_and(|line| !line.is_empty() && is_mostly_text(line))
+}
+
+/// Text of which some lines are damaged: it is told line by line what is none.
+fn is_mostly_lines_of_text(head: &[u8]) -> bool {
+    let lines = head.split(|byte| *byte == b'\n').filter(|line| is_mostly_text(line));
+    lines.map(<[u8]>::len).sum::<usize>() * 2 > head.len()
 }
 
 /// Control characters that text files do not hold (terminal escapes and JSON text sequences do appear).

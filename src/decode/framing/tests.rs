@@ -411,6 +411,27 @@ fn time_stays_linear_when_every_line_looks_like_the_beginning_of_a_document() {
 }
 
 #[test]
+fn time_stays_linear_when_a_line_holds_many_values() {
+    // As stores write records that put no line end between them.
+    for value in ["{}", "{\"x\":\"y\"} ", "[{}],"] {
+        let begun = std::time::Instant::now();
+        let sink = read(format!("{}{}\n{}\n", value.repeat((1 << 18) / value.len()), call(1), call(2)));
+        assert!(begun.elapsed().as_secs() < 60, "{value}: {:?}", begun.elapsed());
+        assert_eq!(ids(&sink), [(1, LINE(1)), (2, LINE(2))], "{value}");
+    }
+}
+
+#[test]
+fn objects_that_node_prints_and_nobody_reads_hide_no_span_behind_them() {
+    let spans = std::fs::read(captures().join("../formats/traces/js.console.txt")).unwrap();
+    let alone = read(&spans).records.len();
+    let others = "{\n  url: URL {},\n  method: 'GET'\n}\n{\n  a: 1,\n".repeat(500);
+    let sink = read([others.as_bytes(), &spans].concat());
+    assert!(alone > 20);
+    assert_eq!(sink.records.len(), alone);
+}
+
+#[test]
 fn bytes_that_are_not_utf8_are_replaced_and_the_record_is_kept() {
     let mut text = format!("{}\n", call(1)).into_bytes();
     let at = text.windows(4).position(|w| w == b"task").unwrap();
@@ -419,6 +440,14 @@ fn bytes_that_are_not_utf8_are_replaced_and_the_record_is_kept() {
     let sink = read(&text);
     assert_eq!(sink.records.len(), 1);
     assert_eq!(reasons(&sink), [(RejectReason::InvalidUtf8, LINE(1)), (RejectReason::UnknownText, LINE(2))]);
+}
+
+#[test]
+fn a_first_line_with_zero_bytes_costs_itself_only() {
+    let line = |id| format!("2026-11-30T06:15:34Z stdout F {}\n", call(id));
+    let sink = read(format!("2026-11-30T06:15:33Z stdout F to\0\0\0rn\n{}{}", line(1), line(2)));
+    assert_eq!(ids(&sink), [(1, LINE(2)), (2, LINE(3))]);
+    assert_eq!(reasons(&sink), [(RejectReason::Binary, LINE(1))]);
 }
 
 #[test]

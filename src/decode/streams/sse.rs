@@ -46,7 +46,7 @@ impl Sse {
 
     /// Bytes that are kept.
     pub(in crate::decode) fn bytes(&self) -> usize {
-        self.current.as_ref().map_or(0, |event| event.data.len())
+        self.current.as_ref().map_or(0, |event| event.name.len() + event.data.len())
     }
 
     /// Takes a line if it is part of an event stream.

@@ -44,7 +44,7 @@ const KUBERNETES: [(&str, &[&str]); 9] = [
 ];
 
 /// Labels under construction.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Labels(Attributes);
 
 impl Labels {
@@ -65,6 +65,11 @@ impl Labels {
         for name in names {
             self.text("service.name", labels.get(*name));
         }
+    }
+
+    /// Adds the labels that others have and these do not.
+    pub(super) fn add(&mut self, others: &Self) {
+        others.0.0.iter().for_each(|(name, value)| self.text(name, Some(value)));
     }
 
     /// Adds what Kubernetes says.

@@ -3,6 +3,8 @@
 //! In: `{"data": {"result": [{"stream": {}, "values": [["<ns>", "<line>", {}]]}]}}`, `{"streams": [..]}` with the same, or
 //! `{"labels": {}, "line": "", "timestamp": ""}` (Loki HTTP API reference; grafana/loki, pkg/logcli/output). Out: the lines.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use serde_json::{Map, Value};
 
 use super::labels::{Labels, POD_SERVICE};
@@ -56,6 +58,7 @@ pub(super) fn is_stream(value: &Value) -> bool {
 /// Opens a stream.
 pub(super) fn open_stream(mut stream: Value) -> Vec<Wrapped> {
     let values = stream.get_mut("values").map(Value::take);
+    let stream = Stream::of(&stream);
     match values {
         Some(Value::Array(values)) => values.into_iter().filter_map(|value| open_value(value, &stream)).collect(),
         _ => Vec::new(),
@@ -68,13 +71,12 @@ pub(super) fn is_value(value: &Value) -> bool {
 }
 
 /// Opens a line.
-pub(super) fn open_value(value: Value, stream: &Value) -> Option<Wrapped> {
+pub(super) fn open_value(value: Value, stream: &Stream) -> Option<Wrapped> {
     let Value::Array(parts) = value else { return None };
     let mut parts = parts.into_iter();
     let (time, line, metadata) = (parts.next()?, parts.next()?, parts.next().unwrap_or_default());
     let Value::String(line) = line else { return None };
-    let labels = stream.get("stream").and_then(Value::as_object);
-    Some(wrapped(nanos(&time), line, labels, metadata.as_object()))
+    Some(stream.wrapped(nanos(&time), line, metadata.as_object()))
 }
 
 /// Whether an object is a line with its labels.
@@ -90,7 +92,7 @@ pub(super) fn open_line(mut map: Map<String, Value>) -> Vec<Wrapped> {
     let line = take_text(&mut map, "line").unwrap_or_default();
     let time = map.get("timestamp").and_then(|time| nanos(time).or_else(|| instant(time)));
     let labels = ["labels", "fields"].iter().find_map(|name| map.get(*name)?.as_object());
-    vec![wrapped(time, line, labels, None)]
+    vec![Stream::of_labels(labels).wrapped(time, line, None)]
 }
 
 /// Nanoseconds in a string.
@@ -98,36 +100,64 @@ fn nanos(time: &Value) -> Option<Instant> {
     time.as_str()?.parse().ok().and_then(Instant::from_nanos)
 }
 
-fn wrapped(
-    at: Option<Instant>,
-    line: String,
-    labels: Option<&Map<String, Value>>,
-    metadata: Option<&Map<String, Value>>,
-) -> Wrapped {
-    let (none, mut known) = (Map::new(), Labels::default());
-    let (labels, metadata) = (labels.unwrap_or(&none), metadata.unwrap_or(&none));
+/// What the labels of a stream say of each of its lines. They are read once: they may be longer than all lines together.
+#[derive(Debug, Default)]
+pub(in crate::decode) struct Stream {
+    known: Labels,
+    service: Labels,
+    trace_id: String,
+    span_id: String,
+    /// What tells it from others: all of its labels.
+    name: String,
+}
+
+impl Stream {
+    /// Of an element of an answer, or of what of it stands before its lines.
+    pub(super) fn of(stream: &Value) -> Self {
+        Self::of_labels(stream.get("stream").and_then(Value::as_object))
+    }
+
+    fn of_labels(labels: Option<&Map<String, Value>>) -> Self {
+        let Some(labels) = labels else { return Self::default() };
+        let (mut known, mut service) = (Labels::default(), Labels::default());
+        add_known(&mut known, labels);
+        add_service(&mut service, labels);
+        let id = |name: &str| labels.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let mut hasher = DefaultHasher::new();
+        labels.iter().for_each(|(name, value)| (name, value.to_string()).hash(&mut hasher));
+        let name = format!("{:016x}", hasher.finish());
+        Self { known, service, trace_id: id("trace_id"), span_id: id("span_id"), name }
+    }
+
+    fn wrapped(&self, at: Option<Instant>, line: String, metadata: Option<&Map<String, Value>>) -> Wrapped {
+        let mut known = self.known.clone();
+        metadata.into_iter().for_each(|metadata| add_known(&mut known, metadata));
+        if !known.is_sidecar() {
+            known.add(&self.service);
+        }
+        let id = |name: &str, of_stream: &str| match metadata.and_then(|metadata| metadata.get(name)) {
+            Some(id) => id.as_str().unwrap_or_default().to_owned(),
+            None => of_stream.to_owned(),
+        };
+        let said = Said {
+            at,
+            labels: known.done(),
+            trace_id: hex_id::<32>(&id("trace_id", &self.trace_id)).unwrap_or_default(),
+            span_id: hex_id::<16>(&id("span_id", &self.span_id)).unwrap_or_default(),
+            stream: self.name.clone(),
+        };
+        Wrapped { said, payload: Payload::Text(line, GoesOn::No) }
+    }
+}
+
+fn add_known(known: &mut Labels, labels: &Map<String, Value>) {
     for (name, spellings) in KNOWN {
-        spellings
-            .iter()
-            .for_each(|spelling| known.text(name, labels.get(*spelling).or_else(|| metadata.get(*spelling))));
+        spellings.iter().for_each(|spelling| known.text(name, labels.get(*spelling)));
     }
-    if !known.is_sidecar() {
-        service(labels, &mut known);
-    }
-    let id = |name: &str| metadata.get(name).or_else(|| labels.get(name)).and_then(Value::as_str).unwrap_or_default();
-    let said = Said {
-        at,
-        labels: known.done(),
-        trace_id: hex_id::<32>(id("trace_id")).unwrap_or_default(),
-        span_id: hex_id::<16>(id("span_id")).unwrap_or_default(),
-        // The stream is all of its labels.
-        stream: Value::Object(labels.clone()).to_string(),
-    };
-    Wrapped { said, payload: Payload::Text(line, GoesOn::No) }
 }
 
 /// The program's name: what the sender said, or Loki found out by a label that is one.
-fn service(labels: &Map<String, Value>, known: &mut Labels) {
+fn add_service(known: &mut Labels, labels: &Map<String, Value>) {
     let named = labels.get("service_name").filter(|name| {
         let is_known = name.as_str().is_some_and(|name| !name.starts_with("unknown_service"));
         is_known && !PLACES.iter().any(|place| labels.get(*place) == Some(*name))

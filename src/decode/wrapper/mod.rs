@@ -102,15 +102,46 @@ pub(super) fn is_element(list: Container, element: &Value) -> bool {
     }
 }
 
-/// Opens an element of a list; `head` is the document around it as far as it stands before the list.
-pub(super) fn element(list: Container, element: Value, head: &Value) -> (&'static str, Vec<Wrapped>) {
+/// What the document around a list says of its elements, as far as it stands before the list. Read once for all of them.
+#[derive(Debug, Default)]
+pub(super) enum Head {
+    /// Nothing.
+    #[default]
+    None,
+    /// The document.
+    Document(Value),
+    /// A stream of Loki's.
+    Stream(loki::Stream),
+}
+
+impl Head {
+    /// Of a document, or of an element of one, up to a list.
+    pub(super) fn of(list: Container, document: Value) -> Self {
+        match list {
+            Container::LokiValues => Self::Stream(loki::Stream::of(&document)),
+            _ => Self::Document(document),
+        }
+    }
+}
+
+/// Opens an element of a list.
+pub(super) fn element(list: Container, element: Value, head: &Head) -> (&'static str, Vec<Wrapped>) {
     match (list, element) {
-        (Container::LogEvents, Value::Object(event)) => ("cloudwatch", cloudwatch::open_event(event, head)),
+        (Container::LogEvents, Value::Object(event)) => {
+            let around = if let Head::Document(document) = head { document } else { &Value::Null };
+            ("cloudwatch", cloudwatch::open_event(event, around))
+        }
         (Container::InsightsRows, row) => ("cloudwatch", cloudwatch::open_row(row)),
         (Container::Hits, Value::Object(hit)) => ("elasticsearch", beats::open_hit(hit)),
         (Container::LogEntries, Value::Object(entry)) => ("cloud-logging", cloud_logging::open(entry)),
         (Container::LokiStreams, stream) => ("loki", loki::open_stream(stream)),
-        (Container::LokiValues, value) => ("loki", loki::open_value(value, head).into_iter().collect()),
+        (Container::LokiValues, value) => {
+            let opened = match head {
+                Head::Stream(stream) => loki::open_value(value, stream),
+                _ => loki::open_value(value, &loki::Stream::default()),
+            };
+            ("loki", opened.into_iter().collect())
+        }
         (_, element) => ("", vec![Wrapped { payload: Payload::Value(element), ..Wrapped::default() }]),
     }
 }

@@ -341,6 +341,22 @@ fn members(value: &Value, path: &str, paths: &mut Vec<String>) {
 }
 
 #[test]
+fn the_labels_of_a_stream_cost_no_more_when_it_has_many_lines() {
+    const LINES: usize = 100_000;
+    let labels: serde_json::Map<String, Value> = (0..3000).map(|n| (format!("l{n}"), json!("x"))).collect();
+    let values = vec![json!(["1796019334786336001", "INFO:a2a.x:said"]); LINES];
+    let push = json!({"streams": [{"stream": labels, "values": values}]}).to_string();
+    let answer =
+        format!("{{\"status\":\"success\",\"data\":{{\"result\":{}}}}}", json!([{"stream": labels, "values": values}]));
+    for text in [push, answer] {
+        let begun = std::time::Instant::now();
+        let sink = read(text);
+        assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+        assert_eq!((sink.records.len(), sink.rejects.len()), (LINES, 0));
+    }
+}
+
+#[test]
 fn the_labels_of_a_record_are_bounded_and_its_own_resource_stands() {
     let labels: serde_json::Map<String, Value> = (0..500).map(|i| (format!("l{i}"), json!("v"))).collect();
     let record = json!({"log": "INFO:httpx:x\n", "kubernetes": {"labels": labels, "pod_name": "x".repeat(10_000)}});

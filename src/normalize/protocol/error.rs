@@ -179,27 +179,42 @@ fn reason_of_old_status(status: Option<u16>) -> &'static str {
     }
 }
 
+/// Names of gRPC's statuses, in the order of their numbers.
+const GRPC_STATUSES: [&str; 17] = [
+    "OK",
+    "CANCELLED",
+    "UNKNOWN",
+    "INVALID_ARGUMENT",
+    "DEADLINE_EXCEEDED",
+    "NOT_FOUND",
+    "ALREADY_EXISTS",
+    "PERMISSION_DENIED",
+    "RESOURCE_EXHAUSTED",
+    "FAILED_PRECONDITION",
+    "ABORTED",
+    "OUT_OF_RANGE",
+    "UNIMPLEMENTED",
+    "INTERNAL",
+    "UNAVAILABLE",
+    "DATA_LOSS",
+    "UNAUTHENTICATED",
+];
+
 fn name_of_grpc_status(status: i64) -> &'static str {
-    const NAMES: [&str; 17] = [
-        "OK",
-        "CANCELLED",
-        "UNKNOWN",
-        "INVALID_ARGUMENT",
-        "DEADLINE_EXCEEDED",
-        "NOT_FOUND",
-        "ALREADY_EXISTS",
-        "PERMISSION_DENIED",
-        "RESOURCE_EXHAUSTED",
-        "FAILED_PRECONDITION",
-        "ABORTED",
-        "OUT_OF_RANGE",
-        "UNIMPLEMENTED",
-        "INTERNAL",
-        "UNAVAILABLE",
-        "DATA_LOSS",
-        "UNAUTHENTICATED",
-    ];
-    usize::try_from(status).ok().and_then(|index| NAMES.get(index)).copied().unwrap_or_default()
+    usize::try_from(status).ok().and_then(|index| GRPC_STATUSES.get(index)).copied().unwrap_or_default()
+}
+
+/// The status that a word names, as it is spelled in the specification or in Go (`NotFound`, `Canceled`); empty for any
+/// other text, which may be a secret.
+pub(crate) fn grpc_status_of_word(word: &str) -> &'static str {
+    const LONGEST: usize = 32;
+    if word.len() > LONGEST {
+        return "";
+    }
+    let plain = |text: &str| text.replace('_', "").to_ascii_uppercase();
+    let word = plain(word);
+    let word = if word == "CANCELED" { "CANCELLED" } else { &word };
+    GRPC_STATUSES.iter().find(|name| plain(name) == word).copied().unwrap_or_default()
 }
 
 /// What a server adds in words outside the message. A validator's dump is left out: it quotes the request.
@@ -326,6 +341,21 @@ mod tests {
         assert_eq!(of("unknown variant `ROLE_USER`, expected `user` or `agent`"), Refused::Spelling);
         assert_eq!(of("Task x is in terminal state: TASK_STATE_COMPLETED"), Refused::Nothing);
         assert_eq!(of("Validation failed"), Refused::Nothing);
+    }
+
+    #[test]
+    fn a_word_is_a_status_of_grpc_or_nothing() {
+        for (word, name) in [
+            ("UNAVAILABLE", "UNAVAILABLE"),
+            ("not_found", "NOT_FOUND"),
+            ("DeadlineExceeded", "DEADLINE_EXCEEDED"),
+            ("Canceled", "CANCELLED"),
+            ("Bearer s3cr3t", ""),
+            ("SECRET", ""),
+            ("", ""),
+        ] {
+            assert_eq!(grpc_status_of_word(word), name, "{word}");
+        }
     }
 
     #[test]

@@ -174,7 +174,7 @@ impl<'a> Event<'a> {
             media_type,
             append: flag("append"),
             last_chunk: flag("last_chunk"),
-            size: reader.attribute("size_bytes").and_then(Value::as_i64),
+            size: reader.attribute("size_bytes").and_then(Value::as_i64).filter(|size| *size >= 0),
             origin: "log".to_owned(),
             snapshot: Some(false),
             action: "received".to_owned(),

@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::decode::record::{Attributes, Span};
 use crate::normalize::aliases::{Aliases, Carrier, Key};
-use crate::normalize::protocol::error::{Refused, WireError};
+use crate::normalize::protocol::error::{Refused, WireError, grpc_status_of_word};
 use crate::normalize::protocol::operation::{Dialect, Operation};
 use crate::normalize::protocol::outcome::Refusal;
 
@@ -173,8 +173,7 @@ fn grpc_name(word: &str) -> String {
     match word.parse::<i64>() {
         Ok(0) => String::new(),
         Ok(number) => WireError::of_grpc(number, "", &[]).reason,
-        Err(_) if word.eq_ignore_ascii_case("ok") => String::new(),
-        Err(_) => word.to_ascii_uppercase(),
+        Err(_) => Some(grpc_status_of_word(word)).filter(|name| *name != "OK").unwrap_or_default().to_owned(),
     }
 }
 

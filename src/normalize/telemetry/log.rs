@@ -24,6 +24,8 @@ use super::{Context, Telemetry, access, event, own_event};
 const MAX_DEPTH: usize = 6;
 /// Members of a body that are looked at.
 const MAX_MEMBERS: usize = 512;
+/// Longest name, in bytes, that stands before those of an object's members: they all repeat it.
+const LONGEST_NAME: usize = 256;
 /// Calls in one record of a gateway.
 const MAX_CALLS: usize = 256;
 
@@ -43,10 +45,10 @@ pub(super) fn read(
         return Vec::new();
     }
     let mut exchanges = Vec::new();
-    for flat in bodies(body, context) {
+    each_body(body, context, |flat| {
         let mut carrier = Carrier {
             attributes: &record.attributes,
-            body: Some(&flat),
+            body: Some(flat),
             resource: &record.resource,
             scope: &record.scope,
             evidence: false,
@@ -54,7 +56,7 @@ pub(super) fn read(
         // A sentence that tells of a call is evidence of its own.
         let says_call = said.as_ref().is_some_and(|said| said.gives == Gives::Call);
         carrier.evidence = says_call || record.event_name.starts_with("a2a.") || context.aliases.is_evidence(&carrier);
-        let Some(mut seen) = Seen::of_log(record, &carrier, context) else { continue };
+        let Some(mut seen) = Seen::of_log(record, &carrier, context) else { return };
         if seen.trace_id.is_empty() {
             seen.trace_id = context.aliases.text(Key::TraceId, &carrier).unwrap_or_default();
             seen.span_id = context.aliases.text(Key::SpanId, &carrier).unwrap_or_default();
@@ -65,7 +67,7 @@ pub(super) fn read(
         } else if !event::read(&reader, telemetry, facts) && !own_event::read(&reader, telemetry, facts) {
             exchanges.extend(reader.read(said.as_ref(), telemetry, facts));
         }
-    }
+    });
     exchanges
 }
 
@@ -113,28 +115,33 @@ fn names_a2a(value: &Value, aliases: &Aliases, name: &mut String, levels: usize)
     })
 }
 
-/// The body as attributes with dotted names; once for each call, where it lists several.
-fn bodies(body: &Value, context: &Context<'_>) -> Vec<Attributes> {
-    let mut shared = Vec::new();
-    flatten("", body, MAX_DEPTH, &mut shared);
+/// Reads the body as attributes with dotted names; once for each call, where it lists several. What they share is not
+/// copied for each: it may be long.
+fn each_body(body: &Value, context: &Context<'_>, mut read: impl FnMut(&Attributes)) {
+    let mut flat = Attributes::default();
+    flatten("", body, MAX_DEPTH, &mut flat.0);
+    let shared = flat.0.len();
     let lists = context.aliases.records().iter().filter_map(|path| {
         let list = path.split('.').try_fold(body, |value, name| value.get(name))?.as_array()?;
         Some((path, list))
     });
-    let each: Vec<Attributes> = lists
-        .flat_map(|(path, list)| list.iter().take(MAX_CALLS).map(move |call| (path, call)))
-        .map(|(path, call)| {
-            let mut all = shared.clone();
-            flatten(path, call, MAX_DEPTH, &mut all);
-            Attributes(all)
-        })
-        .collect();
-    if each.is_empty() { vec![Attributes(shared)] } else { each }
+    let mut calls = lists.flat_map(|(path, list)| list.iter().take(MAX_CALLS).map(move |call| (path, call))).peekable();
+    if calls.peek().is_none() {
+        return read(&flat);
+    }
+    for (path, call) in calls {
+        flat.0.truncate(shared);
+        flatten(path, call, MAX_DEPTH, &mut flat.0);
+        read(&flat);
+    }
 }
 
 fn flatten(name: &str, value: &Value, levels: usize, attributes: &mut Vec<(String, Value)>) {
-    let Some(members) = value.as_object().filter(|_| levels > 0) else {
-        if !name.is_empty() && attributes.len() < MAX_MEMBERS {
+    if attributes.len() >= MAX_MEMBERS {
+        return;
+    }
+    let Some(members) = value.as_object().filter(|_| levels > 0 && name.len() <= LONGEST_NAME) else {
+        if !name.is_empty() {
             attributes.push((name.to_owned(), value.clone()));
         }
         return;

@@ -129,7 +129,8 @@ impl Node {
         let failure = Failure::of_attributes(carrier, context);
         let wire = Http::read(aliases, carrier, Side::Gateway).or_else(|| Http::of_status(aliases, carrier));
         Self {
-            seen: Seen { at: Instant(ended.0.saturating_sub(lasted)), ..seen },
+            // A line without a time stands at the beginning of the count, and nothing began before that.
+            seen: Seen { at: Instant::from_nanos(ended.0.saturating_sub(lasted)).unwrap_or(ended), ..seen },
             parent,
             ended: Some(ended),
             side: Side::Gateway,

@@ -2,7 +2,7 @@
 //!
 //! In: facts that one record said alone. Out: the task and caller's span of a trace, the deliveries that were taped in it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use crate::instant::Instant;
 use crate::tables::{ExchangeRow, Facts};
@@ -19,7 +19,7 @@ pub(crate) struct Said {
 struct OfTrace {
     task: Only,
     caller: Only,
-    taped: Vec<TapedDelivery>,
+    taped: BTreeSet<TapedDelivery>,
 }
 
 /// The one value that is told, if there are not several.
@@ -84,9 +84,7 @@ impl Said {
             };
             let said = self.traces.entry(row.common.trace_id.clone()).or_default();
             // The same delivery read twice is one.
-            if let Err(place) = said.taped.binary_search(&taped) {
-                said.taped.insert(place, taped);
-            }
+            said.taped.insert(taped);
         }
     }
 

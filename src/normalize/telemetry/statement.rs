@@ -65,7 +65,7 @@ impl Statement {
             protocol_version: text(Key::ProtocolVersion),
             binding: binding(&text(Key::Binding)),
             streaming: aliases.flag(Key::Streaming, carrier),
-            stream_events: aliases.number(Key::StreamEvents, carrier),
+            stream_events: aliases.number(Key::StreamEvents, carrier).filter(|count| *count >= 0),
             tenant: text(Key::Tenant),
             principal: aliases.text(Key::Principal, carrier).map(|subject| principal_of(&subject)).unwrap_or_default(),
             skill_id: text(Key::SkillId),

@@ -543,6 +543,26 @@ fn a_gateways_access_log_is_a_call_that_ended_when_it_was_written() {
 }
 
 #[test]
+fn a_call_that_ended_at_the_beginning_of_time_did_not_begin_before_it() {
+    let body = json!({"scope": "request", "a2a.method": "message/send", "http.method": "POST", "http.host": "h",
+        "http.path": "/a", "http.status": 200, "duration": "250ms"});
+    let facts = logs(vec![LogRecord { at: Some(Instant(5_000_000)), ..log("", "", body, json!({})) }]);
+    let [row] = facts.exchanges.as_slice() else { panic!("{:?}", facts.exchanges) };
+    assert_eq!(row.common.observed_at, Instant(5_000_000));
+}
+
+#[test]
+fn a_size_below_nothing_is_none() {
+    let size = |size: i64| {
+        let body = json!({"type": "a2a_artifact_received", "task_id": "t-1", "artifact_id": "a-1", "size_bytes": size});
+        let facts = logs(vec![log("", "crew", body, json!({}))]);
+        let [part] = facts.artifact_parts.as_slice() else { panic!("{:?}", facts.artifact_parts) };
+        part.own.size
+    };
+    assert_eq!((size(9), size(0), size(i64::MIN)), (Some(9), Some(0), None));
+}
+
+#[test]
 fn every_call_in_a_record_of_kong_is_a_row() {
     let call = |task: &str, state: &str| json!({"method": "SendMessage", "binding": "jsonrpc", "latency": 12, "task_id": task, "task_state": state, "context_id": "c"});
     let body =

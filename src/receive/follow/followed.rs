@@ -13,7 +13,9 @@ use super::kind::{Kind, is_whole_value};
 use super::piece::{Grown, HEAD, Incomplete, Mark, tail};
 
 /// Bytes that are handed out of one file at once, if lines are not longer.
-const PIECE: u64 = 4 << 20;
+pub(super) const PIECE: u64 = 4 << 20;
+/// A document is handed out as a whole; one that is longer is not followed.
+pub(super) const LONGEST_DOCUMENT: u64 = 256 << 20;
 /// What is not complete is handed out again whenever something was added, if it is not longer; what is longer only when
 /// as much was added, or after [`AGAIN_AFTER`]: reading it again and again must not cost more than reading it.
 pub(super) const SHORT: u64 = 64 << 10;
@@ -32,7 +34,9 @@ pub(super) struct Followed {
     grew: Stopwatch,
     /// Something was handed out and is not done.
     pub(super) handed_out: bool,
-    kind: Kind,
+    pub(super) kind: Kind,
+    /// How large it was, whether it rested and was quiet, when it was last read and nothing was whole.
+    in_vain: Option<(u64, bool, bool)>,
     /// What lies behind the mark and was handed out before.
     open: Option<Open>,
 }
@@ -52,7 +56,8 @@ struct Open {
 impl Followed {
     /// A file that is read from a mark on.
     pub(super) fn new(file: File, mark: Mark) -> Self {
-        Self { file, mark, size: 0, grew: Stopwatch::now(), handed_out: false, kind: Kind::Unknown, open: None }
+        let (grew, kind) = (Stopwatch::now(), Kind::Unknown);
+        Self { file, mark, size: 0, grew, handed_out: false, kind, in_vain: None, open: None }
     }
 
     /// Whether something of it was handed out that is not complete.
@@ -93,7 +98,9 @@ impl Followed {
             self.restart();
             self.kind = Kind::Unknown;
         }
-        if size == self.mark.offset {
+        // A long line without an end would be read again with every look at it.
+        let looks = (size, rests, is_quiet);
+        if size == self.mark.offset || (self.open.is_none() && self.in_vain == Some(looks)) {
             return Ok(None);
         }
         if self.kind == Kind::Unknown {
@@ -103,11 +110,17 @@ impl Followed {
             // A log of values over several lines begins like a document, and grows without end.
             self.kind = self.recognise(false)?;
         }
-        if matches!(self.kind, Kind::Packed) || (self.kind == Kind::Document && !rests) {
+        if matches!(self.kind, Kind::Packed | Kind::TooLong) || (self.kind == Kind::Document && !rests) {
             return Ok(None);
         }
         if self.kind == Kind::Document && !self.is_same_end()? {
             self.restart();
+        }
+        if self.kind == Kind::Document && size > LONGEST_DOCUMENT {
+            let path = self.mark.path.display();
+            tracing::warn!(%path, bytes = size, "a document so long is not followed: `a2a-drift analyze` reads it");
+            self.kind = Kind::TooLong;
+            return Ok(None);
         }
         let Some(waits_from) = self.waits_from(size, patience) else { return Ok(None) };
         let open = self.open.as_ref().map_or(0, |open| open.end.0 - self.mark.offset);
@@ -115,6 +128,7 @@ impl Followed {
             Kind::Document => self.piece(open, size, max_line.max(size), is_quiet)?,
             _ => self.piece(open, PIECE.max(open), max_line, is_quiet)?,
         };
+        self.in_vain = piece.is_none().then_some(looks);
         Ok(piece.map(|piece| Grown { waits_from, ..piece }).filter(|piece| {
             // Part of a line was added.
             waits_from > 1 || piece.bytes.len() as u64 > open
@@ -195,7 +209,7 @@ impl Followed {
     /// Begins with the first byte again.
     fn restart(&mut self) {
         self.mark = Mark { offset: 0, lines: 0, head: (0, 0), tail: (0, 0), ..self.mark.clone() };
-        self.open = None;
+        (self.in_vain, self.open) = (None, None);
     }
 
     /// Length and hash of the first bytes.

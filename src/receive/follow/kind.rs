@@ -13,6 +13,8 @@ pub(super) enum Kind {
     Document,
     /// Packed: what it holds was read before it was packed.
     Packed,
+    /// A document that is too long.
+    TooLong,
 }
 
 impl Kind {

@@ -8,7 +8,7 @@ mod followed;
 mod kind;
 mod piece;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -20,6 +20,8 @@ use followed::Followed;
 use piece::Identity;
 pub use piece::{Grown, Incomplete, Mark};
 
+/// Bytes that are handed out of all files at once, and one piece more: the others wait for the next time.
+const AT_ONCE: usize = 16 << 20;
 /// A folder with more files than this is no folder of logs.
 const MOST_FILES: usize = 10_000;
 
@@ -34,6 +36,10 @@ pub struct Follower {
     files: BTreeMap<Identity, Followed>,
     /// Marks of files that were not met yet.
     remembered: BTreeMap<Identity, Mark>,
+    /// The file to begin with next time, so that each has its turn.
+    turn: Option<Identity>,
+    /// Files that could not be read, which is told once.
+    refused: HashSet<Identity>,
 }
 
 impl Follower {
@@ -42,35 +48,53 @@ impl Follower {
     /// A line that is longer than `max_line` bytes is not waited for, nor is what was not completed after `patience`.
     pub fn new(roots: Vec<PathBuf>, marks: Vec<Mark>, max_line: u64, patience: Duration) -> Self {
         let remembered = marks.into_iter().map(|mark| (mark.identity, mark)).collect();
-        Self { roots, max_line: max_line.max(1), patience, files: BTreeMap::new(), remembered }
+        Self {
+            roots,
+            max_line: max_line.max(1),
+            patience,
+            files: BTreeMap::new(),
+            remembered,
+            turn: None,
+            refused: HashSet::new(),
+        }
     }
 
     /// Looks for what was added. A file whose last piece is not done has none; one that cannot be read is told and passed
     /// over until it can.
     pub fn poll(&mut self) -> Vec<Grown> {
         let found = self.find();
-        let mut grown = Vec::new();
-        let mut gone = Vec::new();
-        for (identity, followed) in &mut self.files {
-            if followed.handed_out {
-                continue;
+        self.refused.retain(|identity| found.contains(identity));
+        let (mut grown, mut bytes) = (Vec::new(), 0);
+        let first = self.turn.take().unwrap_or_default();
+        let turns: Vec<Identity> =
+            self.files.range(first..).chain(self.files.range(..first)).map(|(identity, _)| *identity).collect();
+        for identity in turns {
+            if bytes >= AT_ONCE {
+                self.turn = Some(identity);
+                break;
             }
+            let Some(followed) = self.files.get_mut(&identity).filter(|followed| !followed.handed_out) else {
+                continue;
+            };
             match followed.next(self.max_line, self.patience) {
                 Ok(Some(piece)) => {
                     followed.handed_out = true;
+                    bytes += piece.bytes.len();
+                    self.refused.remove(&identity);
                     grown.push(piece);
                 }
                 // Renamed away and read to its end, or removed.
-                Ok(None) if !found.contains(identity) && !followed.is_waiting() => gone.push(*identity),
+                Ok(None) if !found.contains(&identity) && !followed.is_waiting() => {
+                    self.files.remove(&identity);
+                }
                 Ok(None) => {}
                 Err(error) => {
-                    tracing::warn!(path = %followed.mark.path.display(), %error, "a followed file cannot be read");
-                    gone.push(*identity);
+                    if self.refused.insert(identity) {
+                        tracing::warn!(path = %followed.mark.path.display(), %error, "a followed file cannot be read");
+                    }
+                    self.files.remove(&identity);
                 }
             }
-        }
-        for identity in gone {
-            self.files.remove(&identity);
         }
         grown
     }
@@ -96,8 +120,8 @@ impl Follower {
     }
 
     /// Opens files that are new, and tells which are there.
-    fn find(&mut self) -> Vec<Identity> {
-        let mut found = Vec::new();
+    fn find(&mut self) -> HashSet<Identity> {
+        let mut found = HashSet::new();
         let visible =
             |entry: &walkdir::DirEntry| entry.depth() == 0 || !entry.file_name().to_string_lossy().starts_with('.');
         for root in self.roots.clone() {
@@ -106,7 +130,7 @@ impl Follower {
             for entry in files {
                 let Ok(data) = fs::metadata(entry.path()) else { continue };
                 let identity = Identity { device: data.dev(), inode: data.ino() };
-                found.push(identity);
+                found.insert(identity);
                 if !self.files.contains_key(&identity) {
                     self.open(identity, entry.path());
                 }
@@ -119,7 +143,9 @@ impl Follower {
         let file = match File::open(path) {
             Ok(file) => file,
             Err(error) => {
-                tracing::warn!(path = %path.display(), %error, "a followed file cannot be opened");
+                if self.refused.insert(identity) {
+                    tracing::warn!(path = %path.display(), %error, "a followed file cannot be opened");
+                }
                 return;
             }
         };

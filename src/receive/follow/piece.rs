@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 pub(super) const HEAD: usize = 256;
 
 /// What tells a file from every other of its machine, whatever it is called.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub(super) struct Identity {
     pub(super) device: u64,
     pub(super) inode: u64,

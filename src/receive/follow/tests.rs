@@ -1,9 +1,10 @@
 //! Files that grow, are renamed, truncated and written anew.
 
-use std::collections::HashSet;
 use std::io::Write;
+use std::time::Instant as Stopwatch;
 
-use super::followed::SHORT;
+use super::followed::{LONGEST_DOCUMENT, PIECE, SHORT};
+use super::kind::Kind;
 use super::*;
 
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -47,6 +48,66 @@ fn lines_are_handed_out_once_they_are_whole_with_their_place_in_the_file() {
     assert_eq!(taken(&mut follower), []);
     log.add("a.log", "3\n4\n");
     assert_eq!(taken(&mut follower), [(2, "33\n4\n".to_owned())]);
+}
+
+#[test]
+fn many_long_files_are_handed_out_a_few_at_a_time_and_each_has_its_turn() {
+    let log = Log::new();
+    let line = "x".repeat(1023) + "\n";
+    for name in 0..12 {
+        log.add(&format!("{name}.log"), &line.repeat(5 << 10));
+    }
+    let mut follower = log.follower(vec![]);
+    let mut lines = BTreeMap::new();
+    loop {
+        let grown = follower.poll();
+        let bytes: usize = grown.iter().map(|piece| piece.bytes.len()).sum();
+        assert!(bytes <= AT_ONCE + PIECE as usize, "{bytes}");
+        for piece in &grown {
+            *lines.entry(piece.path.clone()).or_insert(0) += piece.bytes.len() / line.len();
+            follower.done(piece, None);
+        }
+        if grown.is_empty() {
+            break;
+        }
+        // Those that are busy do not keep the others waiting.
+        for name in 0..6 {
+            let path = log.path(&format!("{name}.log"));
+            if lines.values().sum::<usize>() < 60 << 10 && lines.contains_key(&path) {
+                log.add(&format!("{name}.log"), &line.repeat(4 << 10));
+            }
+        }
+    }
+    assert_eq!(lines.len(), 12);
+    assert!(lines.values().all(|lines| *lines >= 5 << 10), "{lines:?}");
+}
+
+#[test]
+fn a_long_line_without_an_end_is_not_read_with_every_look_at_it() {
+    let log = Log::new();
+    log.add("a.log", &"x".repeat(32 << 20));
+    let mut follower = Follower::new(vec![log.path("a.log")], vec![], 1 << 30, PATIENCE);
+    let begun = Stopwatch::now();
+    for _ in 0..200 {
+        assert_eq!(follower.poll(), []);
+    }
+    assert!(begun.elapsed() < Duration::from_secs(20), "{:?}", begun.elapsed());
+    log.add("a.log", "\n");
+    assert_eq!(taken(&mut follower).len(), 1);
+}
+
+#[test]
+fn a_document_of_great_length_is_refused() {
+    let log = Log::new();
+    log.add("a.json", &format!("[\n{}", " ".repeat(PIECE as usize)));
+    let file = fs::OpenOptions::new().write(true).open(log.path("a.json")).unwrap();
+    file.set_len(LONGEST_DOCUMENT + 1).unwrap();
+    let mut follower = log.follower(vec![]);
+    for _ in 0..3 {
+        assert_eq!(follower.poll(), []);
+    }
+    let kinds: Vec<Kind> = follower.files.values().map(|followed| followed.kind).collect();
+    assert_eq!(kinds, [Kind::TooLong]);
 }
 
 #[test]
