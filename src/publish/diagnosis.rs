@@ -135,7 +135,7 @@ fn rules_failed(report: &Report) -> Vec<String> {
     let failed = count(report.failures.len(), "rule");
     let mut lines = vec![format!("could not judge: {failed} failed, and their silence says nothing")];
     lines.extend(report.failures.iter().map(|f| format!("  {}: {}", clean(&f.rule), clean(&f.message))));
-    lines.push("what to do: with --queries, run `a2a-drift rules check`; else please report this".to_owned());
+    lines.push("what to do: with rules of yours (--queries, --add-queries), run `a2a-drift rules check` and `rules test` on them; else please report this".to_owned());
     lines
 }
 

@@ -49,10 +49,14 @@ fn verdict(page: &mut String, report: &Report) {
     let whose = if is_narrow { format!(" {}", text(&by_whom(report))) } else { String::new() };
     line(page, &format!("## a2a-drift: {word}{whose}\n"));
     let (records, blind) = (report.intake.records(), report.blind().count());
+    let rejected = match usize::try_from(report.intake.rejected()).unwrap_or(usize::MAX) {
+        0 => String::new(),
+        rejected => format!("; {} not understood", count(rejected, "piece")),
+    };
     line(
         page,
         &format!(
-            "{found}{}; {} of {} could judge {}.\n",
+            "{found}{}; {} of {} could judge {}{rejected}.\n",
             window(report).map(|window| format!(" ({window})")).unwrap_or_default(),
             report.coverage.len() - blind,
             count(report.coverage.len(), "rule"),

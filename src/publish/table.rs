@@ -137,7 +137,11 @@ fn basis(report: &Report, view: View<'_>, judged: &str) -> String {
     let accepted = counts(&[(baseline, "baseline finding"), (suppressed, "suppressed finding")]);
     let accepted = if accepted.is_empty() { accepted } else { format!("; not shown: {accepted}") };
     let window = window(report).map(|window| format!("; {window}")).unwrap_or_default();
-    format!("{records} from {sources}{below}; {judged}as of {as_of}{window}{accepted}")
+    let rejected = match usize::try_from(intake.rejected()).unwrap_or(usize::MAX) {
+        0 => String::new(),
+        rejected => format!(", {} not understood", count(rejected, "piece")),
+    };
+    format!("{records} from {sources}{below}{rejected}; {judged}as of {as_of}{window}{accepted}")
 }
 
 fn show_incident(page: &mut Page, report: &Report, incident: &Incident, view: View<'_>) {

@@ -7,6 +7,7 @@
 -- needs    = ["exchanges.operation", "exchanges.outcome"]
 -- summary  = "{caller} {spoken}; {agent} {speaks}"
 -- suspect  = "client"
+-- beside   = ["answer"]
 -- because  = "{why}"
 -- next     = "{advice}"
 -- params   = { named = 5 }
@@ -133,7 +134,7 @@ SELECT
     t.client,
     t.agent,
     CASE WHEN t.client = '' THEN 'A caller' ELSE t.client END AS caller,
-    replace(regexp_replace(substr(p.phrases, 3), '^(.*); ', '\1 and '), '; ', ', ') AS spoken,
+    replace(regexp_replace(substr(p.phrases, 3), '^(.*); ', '\1 or '), '; ', ', ') AS spoken,
     CASE
         WHEN t.is_own_card THEN 'refuses what its own card declares'
         WHEN coalesce(t.agent_version, '') = '' THEN 'refuses that'
@@ -142,7 +143,7 @@ SELECT
     END AS speaks,
     CASE
         WHEN t.is_own_card THEN 'the card declares this vocabulary and the runtime does not know its methods'
-        WHEN t.is_version THEN 'the agent refuses the version that the caller states'
+        WHEN t.is_version THEN 'the agent refuses the version that the caller states, or that it states none'
         ELSE 'the agent does not know the caller''s words and speaks another vocabulary'
     END AS why,
     CASE

@@ -170,7 +170,7 @@ impl Intake {
 
     /// Says that it is at work. It is behind when a turn takes long: a disk that hangs, a judge that takes no news.
     fn turned(&self) {
-        self.readiness.turned(Readiness::INTAKE, Duration::ZERO, Duration::ZERO);
+        self.readiness.turned(Readiness::INTAKE, Duration::ZERO);
     }
 
     /// Reads, stores, answers, and tells the judge.

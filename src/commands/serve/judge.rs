@@ -36,6 +36,9 @@ use crate::telemetry::Instruments;
 /// Facts whose arrival is remembered, for the delay from arrival to finding.
 const MOST_ARRIVALS: usize = 200_000;
 
+/// What takes longer than this is no judging any more: it hangs. A start over all that memory may hold takes a minute.
+const LONGEST_TICK: Duration = Duration::from_mins(5);
+
 /// Judges.
 pub(super) struct Judge {
     pub(super) engine: Engine,
@@ -96,9 +99,9 @@ impl Judge {
                 }
             };
             self.heard.drain(&mut news);
-            let behind = self.tick(&mut news).await;
+            self.tick(&mut news).await;
             readiness.ready(Readiness::RULES);
-            readiness.turned(Readiness::RULES, behind, tick);
+            readiness.turned(Readiness::RULES, tick.saturating_add(LONGEST_TICK));
             if stopped {
                 break;
             }
@@ -115,8 +118,8 @@ impl Judge {
         }
     }
 
-    /// Judges what was heard; how long the oldest of what came meanwhile has waited.
-    async fn tick(&mut self, news: &mut mpsc::Receiver<News>) -> Duration {
+    /// Judges what was heard.
+    async fn tick(&mut self, news: &mut mpsc::Receiver<News>) {
         let watch = Stopwatch::now();
         let span = tracing::info_span!("tick", news = tracing::field::Empty);
         self.forget(clock()).await;
@@ -144,7 +147,6 @@ impl Judge {
         let lag = Duration::from_nanos(u64::try_from(lag).unwrap_or(0));
         self.instruments.tick.record(took.as_secs_f64(), &[]);
         self.exporter.service().ticked(took, now, lag);
-        lag
     }
 
     /// Lets go what is too old, and the series of agents that were not seen since.

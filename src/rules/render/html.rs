@@ -43,6 +43,8 @@ fn anchored(markdown: &str) -> Vec<Event<'_>> {
                 events.extend(leads(dest_url).then_some(event));
             }
             Event::End(TagEnd::Link) => events.extend(is_followed.pop().unwrap_or_default().then_some(event)),
+            // Comments are for those who edit the page.
+            Event::Html(text) | Event::InlineHtml(text) if text.trim_start().starts_with("<!--") => {}
             Event::Html(text) | Event::InlineHtml(text) => events.push(Event::Text(text)),
             Event::Start(Tag::Heading { .. }) => {
                 heading = Some((events.len(), String::new()));
@@ -107,10 +109,10 @@ mod tests {
     fn a_page_shows_marks_and_follows_no_files() {
         let page = page(
             "t",
-            "# A <b>`x`</b> Heading!\n\n<script>a()</script>\n\n[in](#a) [out](https://a.example/) [file](x.sql)\n",
+            "<!-- made -->\n\n# A <b>`x`</b> Heading!\n\n<script>a()</script>\n\n[in](#a) [out](https://a.example/) [file](x.sql)\n",
         );
         assert!(page.contains("<h1 id=\"a-x-heading\">"), "{page}");
-        assert!(!page.contains("<script") && !page.contains("<b>"), "{page}");
+        assert!(!page.contains("<script") && !page.contains("<b>") && !page.contains("made"), "{page}");
         assert!(page.contains("href=\"#a\"") && page.contains("href=\"https://a.example/\""), "{page}");
         assert!(page.contains("file") && !page.contains("x.sql"), "{page}");
     }
