@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::column;
 use super::disk::{Disk, LocalDisk};
 use super::entry::Entry;
 use super::error::{ReadError, StoreError};
@@ -262,12 +263,11 @@ impl Store {
             Ok(())
         })?;
         for segment in self.log.segments() {
-            for (table, batches) in self.log.read(segment)?.batches.iter().filter(|(table, _)| names_tasks(table)) {
+            for (_, batches) in self.log.read(segment)?.batches.iter().filter(|(table, _)| names_tasks(table)) {
                 for batch in batches {
-                    let facts =
-                        Facts::from_batches([(table, batch)]).map_err(|error| self.log.unfit(segment, error))?;
-                    let old = facts.of_tasks().filter(|(_, common)| common.observed_at < until);
-                    tasks.extend(old.filter(|(task, _)| !task.is_empty()).map(|(task, _)| task.to_owned()));
+                    let old = column::observed(batch).iter().zip(column::tasks(batch));
+                    let old = old.filter(|(at, task)| Instant(**at) < until && !task.is_empty());
+                    tasks.extend(old.map(|(_, task)| task.to_owned()));
                 }
             }
         }
@@ -285,7 +285,7 @@ impl Store {
             for (_, batch) in
                 self.log.read(segment)?.batches.iter().flat_map(|(table, all)| all.iter().map(move |b| (table, b)))
             {
-                newest.add(parquet::instants(batch.column_by_name(parquet::OBSERVED)));
+                newest.add(column::observed(batch));
             }
         }
         let hours: Vec<Hour> = self.lake.hours().filter(|hour| !hour.is_timeless()).collect();
@@ -298,7 +298,7 @@ impl Store {
                 |_| true,
                 |_, path, bytes| {
                     for column in self.lake.readable(path, parquet::observed(bytes))?.unwrap_or_default() {
-                        newest.add(parquet::instants(Some(&column)));
+                        newest.add(column::instants(Some(&column)));
                     }
                     Ok(())
                 },
@@ -329,7 +329,9 @@ impl Store {
         for segment in self.log.segments().filter(|segment| segments(segment)) {
             for (table, batches) in self.log.read(segment)?.batches.iter().filter(|(table, _)| tables(table)) {
                 for batch in batches {
-                    add(Facts::from_batches([(table, batch)]).map_err(|error| self.log.unfit(segment, error))?);
+                    let is_wanted = |at| range.contains(&Instant(at)) || Instant(at) == TIMELESS;
+                    let facts = Facts::from_batches([(table, &column::at(batch, is_wanted))]);
+                    add(facts.map_err(|error| self.log.unfit(segment, error))?);
                 }
             }
         }

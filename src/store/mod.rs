@@ -17,6 +17,7 @@
 //! - A folder that is removed or replaced is noticed: nothing is acknowledged that lies in no folder.
 //! - A failure changes nothing that was durable; the call can be made again.
 
+mod column;
 mod disk;
 mod durable;
 mod entry;

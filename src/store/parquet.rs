@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, AsArray, BooleanArray, RecordBatch, StringViewArray};
-use arrow::datatypes::{DataType, TimestampNanosecondType};
+use arrow::datatypes::DataType;
 use bytes::Bytes;
 use datafusion::parquet::arrow::ArrowWriter;
 use datafusion::parquet::arrow::ProjectionMask;
@@ -21,6 +21,7 @@ use datafusion::parquet::file::metadata::KeyValue;
 use datafusion::parquet::file::properties::WriterProperties;
 use datafusion::parquet::schema::types::ColumnPath;
 
+use super::column::{OBSERVED, TASK};
 use super::error::ReadError;
 use crate::tables::{Facts, readable, stamp, table_of};
 
@@ -29,11 +30,6 @@ const MAGIC: &[u8] = b"PAR1";
 
 /// Rows that are decoded at a time.
 const BATCH_ROWS: usize = 8192;
-
-/// The column by which the facts of a task are found.
-const TASK: &str = "task_id";
-/// The column of event times.
-pub(super) const OBSERVED: &str = "observed_at";
 
 /// Whether bytes begin as a Parquet file does.
 pub fn is_parquet(beginning: &[u8]) -> bool {
@@ -127,12 +123,6 @@ pub(super) fn task_ids(bytes: Vec<u8>) -> Result<Vec<StringViewArray>, ReadError
 /// When the facts in a file were observed.
 pub(super) fn observed(bytes: Vec<u8>) -> Result<Vec<ArrayRef>, ReadError> {
     guarded(|| column(bytes, OBSERVED))
-}
-
-/// Nanoseconds of a column of instants; nothing of any other.
-pub(super) fn instants(column: Option<&ArrayRef>) -> &[i64] {
-    let column = column.and_then(|column| column.as_primitive_opt::<TimestampNanosecondType>());
-    column.map_or(&[], |instants| instants.values())
 }
 
 /// The identities of the facts in a file.

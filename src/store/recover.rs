@@ -170,7 +170,10 @@ fn is_begun(bytes: &[u8], number: u64) -> bool {
 fn take(kept: Kept, at: Instant, segment: &mut Segment, pieces: &mut Pieces) -> Result<(), TableError> {
     match kept {
         Kept::Facts(batches) => {
-            segment.hold(&Facts::from_batches(batches.iter().map(|(table, batch)| (table, batch)))?);
+            // That they are facts, their columns tell; to read all rows would take minutes of a large log.
+            let empty: Vec<_> = batches.iter().map(|(table, batch)| (table, batch.slice(0, 0))).collect();
+            Facts::from_batches(empty.iter().map(|(table, batch)| (*table, batch)))?;
+            batches.iter().for_each(|(_, batch)| segment.hold_batch(batch));
         }
         Kept::Piece(piece) => pieces.take(segment.number, piece),
         Kept::Done(ids) => ids.iter().for_each(|id| _ = pieces.open.remove(id)),

@@ -7,6 +7,9 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::ops::Range;
 
+use arrow::array::RecordBatch;
+
+use super::column;
 use super::entry::{self, Entry, Kept};
 use super::error::{ReadError, StoreError};
 use super::frame::{self, HEADER, Head};
@@ -57,6 +60,13 @@ impl Segment {
         self.facts += facts.len() as u64;
         self.last_observed = self.last_observed.max(facts.commons().map(|common| common.observed_at).max());
         self.tasks.extend(facts.of_tasks().filter(|(task, _)| !task.is_empty()).map(|(task, _)| hash(task)));
+    }
+
+    /// Notes the facts of a batch, of which only the columns that matter are read.
+    pub(super) fn hold_batch(&mut self, batch: &RecordBatch) {
+        self.facts += batch.num_rows() as u64;
+        self.last_observed = self.last_observed.max(column::observed(batch).iter().max().map(|at| Instant(*at)));
+        self.tasks.extend(column::tasks(batch).filter(|task| !task.is_empty()).map(hash));
     }
 
     /// Whether all of it is older: by the time of its facts, or, where a clock is ahead, by when it was written.

@@ -544,8 +544,12 @@ fn a_gateways_access_log_is_a_call_that_ended_when_it_was_written() {
 
 #[test]
 fn a_call_that_ended_at_the_beginning_of_time_did_not_begin_before_it() {
-    let body = json!({"scope": "request", "gateway": "default/gw", "route": "r", "a2a.method": "message/send",
-        "http.method": "POST", "http.host": "h.example", "http.path": "/a", "http.status": 200, "duration": "250ms"});
+    let body = json!({
+        "scope": "request", "gateway": "default/gw", "route": "r",
+        "a2a.method": "message/send", "a2a.response.outcome": "error", "a2a.response.error_code": -32001,
+        "a2a.context.id": "c-1", "http.method": "POST", "http.host": "agents.example", "http.path": "/summary",
+        "http.status": 200, "duration": "250ms",
+    });
     let facts = logs(vec![LogRecord { at: Some(Instant(5_000_000)), ..log("", "", body, json!({})) }]);
     let [row] = facts.exchanges.as_slice() else { panic!("{:?}", facts.exchanges) };
     assert_eq!(row.common.observed_at, Instant(5_000_000));
