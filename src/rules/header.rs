@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(problems(HEADER), Vec::<String>::new());
         let wrong = HEADER
             .replace("severity = \"info\"", "severity = \"loud\"")
-            .replace("summary = \"s\"", "sumary = \"ä\"")
+            .replace("summary = \"s\"", "sumarx = \"ä\"")
             .replace("needs = [\"exchanges.outcome\"]", "needs = [\n  \"outcome\",\n]")
             + "params = { least = [2] }\n";
         let mut found = problems(&wrong);
@@ -280,7 +280,7 @@ mod tests {
         let begins: Vec<&str> = found.iter().map(|text| text.split(' ').next().unwrap()).collect();
         assert_eq!(begins, ["10:4", "14:23", "2:15", "7:12"], "{found:#?}");
         for (number, words) in
-            ["unknown field `sumary`", "a param must be", "`loud`", "`outcome` is no need"].iter().enumerate()
+            ["unknown field `sumarx`", "a param must be", "`loud`", "`outcome` is no need"].iter().enumerate()
         {
             assert!(found[number].contains(words), "{found:#?}");
         }
