@@ -14,7 +14,7 @@ use std::time::Instant as Clock;
 use a2a_drift::decode::record::{Record, Reject, Sink};
 use a2a_drift::decode::{self, Limits};
 use a2a_drift::instant::Instant;
-use a2a_drift::normalize::open::{Ahead, OpenNormalizer, Piece, PieceId, Settled, Taken};
+use a2a_drift::normalize::open::{Ahead, Joining, OpenNormalizer, Piece, PieceId, Read, Settled, Taken};
 use a2a_drift::normalize::{Arrival, Normalizer, NormalizerSettings};
 use a2a_drift::tables::{Facts, FactsDelta};
 use serde_json::{Value, json};
@@ -106,6 +106,8 @@ fn batch<'a>(records: impl IntoIterator<Item = &'a Record>) -> Rows {
 /// A service: what it stored, and what it believes.
 struct Service {
     normalizer: OpenNormalizer,
+    /// Open traces that were read and are not taken back yet: what came since is not in them.
+    lent: Option<Read>,
     /// Facts stored: final.
     said: Facts,
     settled: Rows,
@@ -119,6 +121,7 @@ impl Service {
     fn new() -> Self {
         Self {
             normalizer: OpenNormalizer::new(NormalizerSettings::default()),
+            lent: None,
             said: Facts::default(),
             settled: Rows::new(),
             stored: Vec::new(),
@@ -153,8 +156,17 @@ impl Service {
     }
 
     fn join(&mut self) {
-        let change = self.normalizer.join();
-        self.change(&change);
+        self.lend(None);
+        self.take_back();
+        // What came meanwhile.
+        self.lend(None);
+        self.take_back();
+    }
+
+    fn lend(&mut self, settle: Option<Instant>) {
+        if self.lent.is_none() {
+            self.lent = self.normalizer.begin_join(settle).map(Joining::run);
+        }
     }
 
     fn change(&mut self, change: &FactsDelta) {
@@ -169,7 +181,14 @@ impl Service {
     }
 
     fn settle(&mut self, before: Instant) {
-        let Settled { change, facts, pieces, done } = self.normalizer.settle(before);
+        self.take_back();
+        self.lend(Some(before));
+        self.take_back();
+    }
+
+    fn take_back(&mut self) {
+        let Some(read) = self.lent.take() else { return };
+        let Settled { change, facts, pieces, done } = self.normalizer.end_join(read);
         self.change(&change);
         let facts = rows(&facts);
         for id in facts.keys() {
@@ -180,7 +199,7 @@ impl Service {
     }
 
     fn restart(&mut self, dice: &mut Dice) {
-        self.normalizer = OpenNormalizer::new(NormalizerSettings::default());
+        (self.normalizer, self.lent) = (OpenNormalizer::new(NormalizerSettings::default()), None);
         let mut pieces: Vec<Piece> = Vec::new();
         for (id, bytes) in &self.stored {
             let piece = Piece::from_bytes(bytes).unwrap();
@@ -245,6 +264,9 @@ fn at_any_time_the_facts_are_those_of_the_batch() {
             let mut delivered: BTreeSet<usize> = BTreeSet::new();
             for (number, batch_of) in batches(&records, &mut dice).iter().enumerate() {
                 service.now = Instant(service.now.0 + SECOND);
+                if dice.one_in(2) {
+                    service.lend(None);
+                }
                 service.deliver(batch_of.iter().map(|index| records[*index].clone()));
                 delivered.extend(batch_of);
                 if dice.one_in(3) {
@@ -309,8 +331,12 @@ fn settled(records: &[Record], seed: u64, patience: i64) -> (Service, Rows) {
     for trace in &mut traces {
         dice.shuffle(trace);
         service.now = Instant(service.now.0 + SECOND);
+        let before = Instant(service.now.0 - patience * SECOND);
+        if dice.one_in(2) {
+            service.lend(dice.one_in(2).then_some(before));
+        }
         service.deliver(trace.iter().map(|record| (*record).clone()));
-        service.settle(Instant(service.now.0 - patience * SECOND));
+        service.settle(before);
         if dice.one_in(10) {
             service.restart(&mut dice);
         }
@@ -387,6 +413,9 @@ fn bare_documents_are_those_of_the_batch_wherever_they_are_cut() {
         let mut dice = Dice::new(seed);
         let mut service = Service::new();
         for (index, record) in records.iter().enumerate() {
+            if dice.one_in(3) {
+                service.lend(None);
+            }
             service.normalizer.record(record.clone());
             if dice.one_in(2) {
                 service.deliver([]);
@@ -416,6 +445,22 @@ fn an_answer_after_a_restart_is_counted_and_what_was_told_before_stays() {
     service.join();
     assert_eq!(service.normalizer.load().torn, 2);
     assert!(before.keys().all(|id| service.facts().contains_key(id)));
+}
+
+#[test]
+fn what_comes_while_open_traces_are_read_is_told_before_it_is_final() {
+    // The doubtful call first: what comes meanwhile says that its address speaks A2A.
+    let mut records = bare_lines();
+    records.rotate_right(1);
+    let mut service = Service::new();
+    service.deliver(records[..1].to_vec());
+    service.lend(Some(Instant(i64::MAX)));
+    service.deliver(records[1..2].to_vec());
+    // `take_back` demands it of every fact.
+    service.take_back();
+    assert!(service.settled.len() > 1);
+    assert_eq!(service.settled.len(), batch(&records[..2]).len());
+    assert_eq!(difference(&service.facts(), &batch(&records[..2])), "");
 }
 
 #[test]

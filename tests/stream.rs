@@ -17,7 +17,7 @@ use a2a_drift::findings::Finding;
 use a2a_drift::instant::Instant;
 use a2a_drift::live::Keyed;
 use a2a_drift::normalize::identity::{self, IdentitySettings, Known};
-use a2a_drift::normalize::open::{OpenNormalizer, Piece, PieceId, Settled, Taken};
+use a2a_drift::normalize::open::{Joining, OpenNormalizer, Piece, PieceId, Read, Settled, Taken};
 use a2a_drift::normalize::{Normalizer, NormalizerSettings};
 use a2a_drift::rules::{AsOf, Engine, Limits, select};
 use a2a_drift::tables::{Common, Facts, FactsDelta};
@@ -169,6 +169,8 @@ fn same(kept: &[Finding], whole: &[Finding]) -> Told<()> {
 struct Service<'a> {
     trial: &'a mut Trial,
     normalizer: OpenNormalizer,
+    /// Open traces that were read and are not taken back yet: what came since is not in them.
+    lent: Option<Read>,
     known: Known,
     /// Facts stored: final.
     stored: Facts,
@@ -186,6 +188,7 @@ impl<'a> Service<'a> {
         Self {
             trial,
             normalizer: OpenNormalizer::new(NormalizerSettings::default()),
+            lent: None,
             known: Known::default(),
             stored: Facts::default(),
             pieces: Vec::new(),
@@ -243,12 +246,28 @@ impl<'a> Service<'a> {
     }
 
     fn join(&mut self) -> Told<()> {
-        let change = self.normalizer.join();
-        self.change(change)
+        self.lend(None);
+        self.take_back()?;
+        // What came meanwhile.
+        self.lend(None);
+        self.take_back()
     }
 
     fn settle(&mut self, before: Instant) -> Told<()> {
-        let Settled { change, facts, pieces, done } = self.normalizer.settle(before);
+        self.take_back()?;
+        self.lend(Some(before));
+        self.take_back()
+    }
+
+    fn lend(&mut self, settle: Option<Instant>) {
+        if self.lent.is_none() {
+            self.lent = self.normalizer.begin_join(settle).map(Joining::run);
+        }
+    }
+
+    fn take_back(&mut self) -> Told<()> {
+        let Some(read) = self.lent.take() else { return Ok(()) };
+        let Settled { change, facts, pieces, done } = self.normalizer.end_join(read);
         self.store(&facts, &pieces, &done);
         self.change(change)
     }
@@ -258,7 +277,7 @@ impl<'a> Service<'a> {
         self.trial.count("restarts", 1);
         self.trial.keyed.clear();
         (self.known, self.evicted) = (Known::default(), BTreeSet::new());
-        self.normalizer = OpenNormalizer::new(NormalizerSettings::default());
+        (self.normalizer, self.lent) = (OpenNormalizer::new(NormalizerSettings::default()), None);
         let pieces: Vec<Piece> = self.pieces.iter().map(|(_, bytes)| Piece::from_bytes(bytes).unwrap()).collect();
         self.normalizer.restore(pieces, &self.stored);
         self.held = self.stored.clone();
@@ -318,11 +337,16 @@ fn run(trial: &mut Trial, stream: &Stream, seed: u64) -> Told<()> {
         service.now = Instant(service.now.0 + SECOND);
         service.deliver(batch.iter().map(|number| records[*number].clone())).map_err(told)?;
         delivered.extend(batch);
+        let before = Instant(service.now.0 - 60 * SECOND);
         if dice.one_in(2) {
             service.join()?;
         }
         if dice.one_in(3) {
-            service.settle(Instant(service.now.0 - 60 * SECOND))?;
+            service.settle(before)?;
+        }
+        if dice.one_in(3) {
+            service.trial.count("read beside what comes", 1);
+            service.lend(dice.one_in(2).then_some(before));
         }
         if dice.one_in(4) && service.normalizer.load().waiting == 0 {
             service.restart()?;

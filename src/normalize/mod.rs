@@ -31,6 +31,7 @@ mod task;
 pub mod telemetry;
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use self::aliases::Aliases;
 pub use self::clocks::Arrival;
@@ -71,7 +72,7 @@ impl Default for NormalizerSettings {
 /// without an end is for [`open::OpenNormalizer`].
 #[derive(Debug)]
 pub struct Normalizer {
-    settings: NormalizerSettings,
+    settings: Arc<NormalizerSettings>,
     facts: Facts,
     counts: Counts,
     documents: Documents,
@@ -119,7 +120,7 @@ impl Normalizer {
     /// A normaliser without records.
     pub fn new(settings: NormalizerSettings) -> Self {
         Self {
-            settings,
+            settings: Arc::new(settings),
             facts: Facts::default(),
             counts: Counts::default(),
             documents: Documents::default(),
@@ -145,7 +146,7 @@ impl Normalizer {
                 let source = document.origin.source.clone();
                 let at = document.at.or_else(|| document::time_inside(&document.value));
                 document.at = Some(self.clocks.time(&source, at));
-                let NormalizerSettings { patterns, max_stream_bytes: most, .. } = &self.settings;
+                let NormalizerSettings { patterns, max_stream_bytes: most, .. } = &*self.settings;
                 let done = self.documents.take(document, *most, patterns, &mut self.facts);
                 let ended = self.documents.close_surplus(*most, patterns, &mut self.facts);
                 self.count(done);

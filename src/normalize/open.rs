@@ -16,20 +16,23 @@
 //! - Lessons are the newest 32768 of each kind.
 
 mod account;
+mod joining;
 mod piece;
 mod settle;
+mod traces;
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
 pub use self::account::Load;
+pub use self::joining::{Joining, Read, Settled};
 pub use self::piece::{Piece, PieceError, PieceId};
-pub use self::settle::Settled;
 
+use self::joining::Place;
 use self::piece::Body;
 use super::document::Waiting;
-use super::telemetry::{self, Knowledge, Learnt, Lesson, Recent, Said, Telemetry};
+use super::telemetry::{self, Knowledge, Learnt, Lesson, Recent};
 use super::{Arrival, Counts, Normalizer, NormalizerSettings, address};
 use crate::decode::record::{Record, Reject};
 use crate::instant::Instant;
@@ -47,34 +50,19 @@ const MOST_CLOCKS: usize = 1 << 14;
 pub struct OpenNormalizer {
     /// Reads records; what came since the last [`OpenNormalizer::take`] is in there.
     reader: Normalizer,
-    /// Pieces of spans and log records.
-    held: Telemetry,
     ids: HashSet<PieceId>,
-    groups: HashMap<String, Group>,
-    said: Said,
-    known: Knowledge,
+    traces: Place,
+    known: Arc<Knowledge>,
     /// Requests and streams that something may still come for.
     waiting: BTreeMap<String, Held<Waiting>>,
     /// Calls that may be A2A or not, by address and `fact_id`.
     unsure: HashMap<String, BTreeMap<String, Held<ExchangeRow>>>,
     spoken: Recent<String>,
     clocks: HashMap<Arc<str>, Instant>,
-    told: HashMap<String, Told>,
-    round: u64,
     /// Something came or went since the last time that facts were told.
     is_stirred: bool,
     gone: Recent<PieceId>,
-    gone_groups: Recent<String>,
     load: Load,
-}
-
-/// Pieces that are read together: those of a trace.
-#[derive(Debug, Clone, Copy)]
-struct Group {
-    /// When the last of them arrived.
-    last: Instant,
-    /// Its facts are final.
-    is_settled: bool,
 }
 
 /// Something that waits, and since when.
@@ -82,18 +70,6 @@ struct Group {
 struct Held<T> {
     arrived: Instant,
     what: T,
-}
-
-/// A joined fact as it was last told.
-#[derive(Debug)]
-struct Told {
-    group: String,
-    /// Columns that may change and are no content.
-    call_id: String,
-    record_id: String,
-    is_final: bool,
-    /// The round in which it was last there.
-    round: u64,
 }
 
 /// What came since the last time: to be stored before the records are acknowledged.
@@ -121,27 +97,22 @@ impl OpenNormalizer {
     pub fn new(settings: NormalizerSettings) -> Self {
         Self {
             reader: Normalizer::new(settings),
-            held: Telemetry::default(),
             ids: HashSet::new(),
-            groups: HashMap::new(),
-            said: Said::default(),
-            known: Knowledge::bounded(),
+            traces: Place::default(),
+            known: Arc::new(Knowledge::bounded()),
             waiting: BTreeMap::new(),
             unsure: HashMap::new(),
             spoken: Recent::new(MOST_ADDRESSES),
             clocks: HashMap::new(),
-            told: HashMap::new(),
-            round: 0,
             is_stirred: false,
             gone: Recent::new(MOST_GONE),
-            gone_groups: Recent::new(MOST_GONE),
             load: Load::default(),
         }
     }
 
     /// Reads what comes from now on, and open traces as a whole, by other words.
     pub fn reword(&mut self, settings: NormalizerSettings) {
-        self.reader.settings = settings;
+        self.reader.settings = Arc::new(settings);
         self.is_stirred = true;
     }
 
@@ -186,11 +157,8 @@ impl OpenNormalizer {
         for lesson in Knowledge::of_facts(&taken.facts) {
             self.learn(lesson, arrived, &mut taken.pieces, &mut taken.done);
         }
-        for common in taken.facts.commons() {
-            // A stream that has ended says for good what it said while it was open.
-            self.told.remove(&common.fact_id);
-        }
-        self.hear(&taken.facts, |_| arrived);
+        // A stream that has ended says for good what it said while it was open.
+        self.traces.hear_final(&taken.facts, arrived);
         self.is_stirred |= !(taken.facts.is_empty() && taken.pieces.is_empty() && taken.done.is_empty());
         taken
     }
@@ -269,20 +237,8 @@ impl OpenNormalizer {
         if !self.ids.insert(piece.id()) {
             return false;
         }
-        self.touch(&kept.group(), piece.arrived());
-        self.held.put(kept.clone());
+        self.traces.hold(kept, piece.arrived());
         true
-    }
-
-    /// Takes note that something of a group arrived.
-    fn touch(&mut self, group: &str, arrived: Instant) {
-        if let Some(group) = self.groups.get_mut(group) {
-            self.load.late += u64::from(group.is_settled);
-            *group = Group { last: group.last.max(arrived), is_settled: false };
-            return;
-        }
-        self.load.late += u64::from(self.gone_groups.contains(group));
-        self.groups.insert(group.to_owned(), Group { last: arrived, is_settled: false });
     }
 
     fn take_clocks(&mut self, arrived: Instant, taken: &mut Taken) {
@@ -300,20 +256,12 @@ impl OpenNormalizer {
     }
 
     fn learn(&mut self, lesson: Lesson, at: Instant, pieces: &mut Vec<Piece>, done: &mut Vec<PieceId>) {
-        if let Learnt::New(forgotten) = self.known.learn(lesson.clone()) {
+        // What is being read knows what was known then.
+        if !self.known.knows(&lesson)
+            && let Learnt::New(forgotten) = Arc::make_mut(&mut self.known).learn(lesson.clone())
+        {
             pieces.push(Piece::new(at, Body::Lesson(lesson)));
             done.extend(forgotten.map(|lesson| Body::Lesson(lesson).id()));
-        }
-    }
-
-    /// Takes note of what is said of traces.
-    fn hear(&mut self, facts: &Facts, arrived: impl Fn(Option<Instant>) -> Instant) {
-        self.said.add(facts);
-        let received = facts.commons().filter(|common| !common.trace_id.is_empty());
-        let arrivals: HashMap<&str, Instant> =
-            received.map(|common| (common.trace_id.as_str(), arrived(common.received_at))).collect();
-        for trace in Said::traces_of(facts) {
-            self.touch(trace, arrivals.get(trace).copied().unwrap_or_default());
         }
     }
 
@@ -325,8 +273,10 @@ impl OpenNormalizer {
             latest = latest.max(piece.arrived());
             self.restore_piece(piece);
         }
-        self.hear(said, |received| received.unwrap_or(latest));
-        self.load.late = 0;
+        if let Place::Here(traces) = &mut self.traces {
+            traces.hear(said, |received| received.unwrap_or(latest));
+            traces.begin_anew();
+        }
         self.is_stirred = true;
     }
 
@@ -344,7 +294,7 @@ impl OpenNormalizer {
                 self.reader.clocks.set(source.clone(), *at);
                 self.clocks.insert(source, *at);
             }
-            Body::Lesson(lesson) => drop(self.known.learn(lesson.clone())),
+            Body::Lesson(lesson) => drop(Arc::make_mut(&mut self.known).learn(lesson.clone())),
             Body::Spoken(address) => drop(self.spoken.add(address.clone())),
         }
     }
@@ -362,13 +312,12 @@ impl OpenNormalizer {
     /// What is open, and what went wrong with it.
     pub fn load(&self) -> Load {
         Load {
-            pieces: self.held.len(),
-            groups: self.groups.len(),
             unsure: self.unsure.values().map(BTreeMap::len).sum(),
             waiting: self.waiting.len(),
-            joined: self.told.len(),
             torn: self.reader.documents.torn(),
-            ..self.load
+            again: self.load.again,
+            given_up: self.load.given_up,
+            ..self.traces.load()
         }
     }
 }

@@ -12,6 +12,7 @@ use tokio::sync::mpsc;
 use tokio::time::sleep_until;
 
 use super::complaints::{Complaints, Rejected};
+use super::joining::Joins;
 use super::news::{News, Recall, Telling};
 use super::reading::{Decoded, Reading};
 use super::saving::Saving;
@@ -20,13 +21,11 @@ use super::{ahead, clock};
 use crate::api::Readiness;
 use crate::decode::record::{Record, Reject, RejectReason};
 use crate::decode::request::Received;
-use crate::instant::Instant;
 use crate::normalize::open::{Ahead, OpenNormalizer};
 use crate::normalize::{Arrival, NormalizerSettings};
 use crate::publish::prometheus::Service;
 use crate::receive::Incomplete;
 use crate::receive::listen::{Answer, Route, Signal};
-use crate::tables::FactsDelta;
 use crate::telemetry::Instruments;
 
 /// Requests that are made durable together, at most, and their bytes.
@@ -34,14 +33,6 @@ const MOST_TOGETHER: usize = 256;
 const MOST_BYTES_TOGETHER: usize = 8 << 20;
 /// How long reading what waits may take before it is made durable and answered: senders give up after some seconds.
 const LONGEST_READ: Duration = Duration::from_millis(500);
-/// How often open traces are read anew, where that takes no time.
-const JOIN_EVERY: Duration = Duration::from_millis(250);
-/// Reading open traces anew may take one part in so many of the time. Not less: what is open leaves by it alone, and what
-/// comes faster than it leaves makes the next time longer. It costs with what is open: 70 us a span, unoptimised, on a busy
-/// machine (40,000 spans of as many traces, 2.5 s); traces stay open for `settle`, and a minute for those about the same.
-const JOIN_SHARE: u32 = 2;
-/// How often it is looked which traces are complete, and whether a disk that refused still does.
-const SETTLE_EVERY: Duration = Duration::from_secs(1);
 /// How often hours are closed and what is too old is removed.
 const TIDY_EVERY: Duration = Duration::from_secs(60);
 /// What senders are told to wait when the disk refuses.
@@ -66,7 +57,9 @@ pub(super) struct Intake {
     pub(super) settle: Duration,
     /// How far the clocks of senders may be ahead.
     pub(super) most_ahead: Duration,
-    pub(super) rhythm: Rhythm,
+    pub(super) joins: Joins,
+    /// When hours were closed last. None at first: what was over while the program did not run is closed soon.
+    pub(super) tidied: Option<Stopwatch>,
     pub(super) complaints: Complaints,
 }
 
@@ -74,23 +67,6 @@ pub(super) struct Intake {
 pub(super) struct Renewal {
     pub(super) reading: Reading,
     pub(super) words: NormalizerSettings,
-}
-
-/// When what was done last, and is due next.
-pub(super) struct Rhythm {
-    /// When the oldest of what came since open traces were read last arrived.
-    stirred: Option<Instant>,
-    join: Stopwatch,
-    settled: Stopwatch,
-    /// None at first: what was over while the program did not run is closed soon.
-    tidied: Option<Stopwatch>,
-}
-
-impl Default for Rhythm {
-    fn default() -> Self {
-        let now = Stopwatch::now();
-        Self { stirred: None, join: now + JOIN_EVERY, settled: now, tidied: None }
-    }
 }
 
 /// One piece of work after it was decoded.
@@ -130,6 +106,7 @@ impl Intake {
         self.begin();
         loop {
             self.turned();
+            let next = self.joins.next();
             tokio::select! {
                 work = queue.recv() => match work {
                     Some(first) => self.take_in(together(first, &mut queue)).await,
@@ -140,11 +117,12 @@ impl Intake {
                     self.reading = reading;
                     self.normalizer.reword(words);
                 }
-                () = sleep_until(self.rhythm.join.into()) => self.join().await,
+                read = self.joins.is_read() => self.end_join(read).await,
+                () = sleep_until(next.into()) => self.look(),
             }
-            if self.rhythm.tidied.is_none_or(|last| last.elapsed() >= TIDY_EVERY.min(self.saving.every())) {
+            if self.tidied.is_none_or(|last| last.elapsed() >= TIDY_EVERY.min(self.saving.every())) {
                 let is_more = self.saving.tidy(clock(), &self.service);
-                self.rhythm.tidied = (!is_more).then(Stopwatch::now);
+                self.tidied = (!is_more).then(Stopwatch::now);
             }
         }
         // What is open is in the log, and is read again when the program starts.
@@ -192,7 +170,7 @@ impl Intake {
         }
         let mut taken = self.normalizer.take(arrived);
         taken.facts.commons_mut().for_each(|common| common.received_at = common.received_at.or(Some(arrived)));
-        self.rhythm.stirred = self.rhythm.stirred.or(Some(arrived));
+        self.joins.stir(arrived);
         let news = News { came: taken.facts.clone(), since: arrived, is_sent: true, ..News::default() };
         let is_safe = self.saving.save(taken, now, &self.service);
         for Read { work, outcome, incomplete } in read {
@@ -277,46 +255,6 @@ impl Intake {
         let counts = self.normalizer.counts();
         counts.not_a2a + counts.passed_over
     }
-
-    /// Reads open traces anew, and settles those that nothing came for.
-    async fn join(&mut self) {
-        let watch = Stopwatch::now();
-        let now = clock();
-        self.telling.pass_on();
-        let arrived = self.rhythm.stirred.take();
-        let mut is_read = false;
-        if self.rhythm.settled.elapsed() >= SETTLE_EVERY {
-            self.rhythm.settled = watch;
-            self.saving.measure(&self.service);
-            self.service.open_records(self.normalizer.load().pieces as u64);
-            if self.saving.is_clear(now, &self.service) && self.is_anything_open() {
-                is_read = true;
-                let before = now.0.saturating_sub(i64::try_from(self.settle.as_nanos()).unwrap_or(i64::MAX));
-                let mut settled = self.normalizer.settle(Instant(before));
-                // Nothing was added to them since.
-                settled.facts.commons_mut().for_each(|c| c.received_at = c.received_at.or(Some(Instant(before))));
-                self.saving.save_settled(&settled, now, &self.service);
-                self.tell_change(settled.change, arrived.unwrap_or(now)).await;
-            }
-        }
-        // To settle, all that is open was read anew already.
-        if let (Some(arrived), false) = (arrived, is_read) {
-            let change = self.normalizer.join();
-            self.tell_change(change, arrived).await;
-        }
-        self.rhythm.join = Stopwatch::now() + JOIN_EVERY.max(watch.elapsed() * (JOIN_SHARE - 1));
-    }
-
-    fn is_anything_open(&self) -> bool {
-        let load = self.normalizer.load();
-        load.groups + load.waiting + load.unsure > 0
-    }
-
-    async fn tell_change(&mut self, change: FactsDelta, arrived: Instant) {
-        let FactsDelta { added: mut came, removed: went } = change;
-        came.commons_mut().for_each(|common| common.received_at = common.received_at.or(Some(arrived)));
-        self.telling.tell(News { came, went, since: arrived, is_sent: false }).await;
-    }
 }
 
 impl Counts {
@@ -371,7 +309,8 @@ mod tests {
             instruments: Instruments::new(),
             settle: Duration::from_secs(60),
             most_ahead: hour,
-            rhythm: Rhythm::default(),
+            joins: Joins::default(),
+            tidied: None,
             complaints: Complaints::default(),
         }
     }

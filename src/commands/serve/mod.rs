@@ -16,6 +16,7 @@ mod complaints;
 mod coverage;
 mod following;
 mod intake;
+mod joining;
 mod judge;
 mod memory;
 mod news;

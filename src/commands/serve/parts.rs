@@ -19,7 +19,8 @@ use tokio_util::task::TaskTracker;
 use super::board::Board;
 use super::complaints::Complaints;
 use super::coverage::Coverage;
-use super::intake::{Intake, Rhythm};
+use super::intake::Intake;
+use super::joining::Joins;
 use super::judge::{Arrivals, Judge, counted};
 use super::memory::{Heard, Memory};
 use super::news::{News, Recall, Telling};
@@ -183,7 +184,8 @@ impl Service {
             instruments: Instruments::new(),
             settle: serve.settle,
             most_ahead: serve.max_ahead,
-            rhythm: Rhythm::default(),
+            joins: Joins::default(),
+            tidied: None,
             complaints: Complaints::default(),
         };
         let judge = Judge { stored: Some(News { came: stored.facts, since: clock(), ..News::default() }), ..judge };

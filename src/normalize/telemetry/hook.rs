@@ -12,7 +12,7 @@ use crate::normalize::hook_url::hook_url;
 const REDACTED: &str = "/REDACTED";
 
 /// Urls of webhooks that configs, bodies and sentences name.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct HookUrls {
     urls: HashSet<String>,
     /// The only url under a host, for emitters that do not tell the path; none if there are several.

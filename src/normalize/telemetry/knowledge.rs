@@ -34,7 +34,7 @@ pub(crate) enum Lesson {
 }
 
 /// Lessons learnt.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Knowledge {
     on_wire: Recent<(String, Side)>,
     agents: Recent<String>,
@@ -77,6 +77,18 @@ impl Knowledge {
             ends: Recent::new(most),
             ended: HashMap::new(),
             calls: false,
+        }
+    }
+
+    /// Whether a lesson was learnt, and is not forgotten.
+    pub(crate) fn knows(&self, lesson: &Lesson) -> bool {
+        match lesson {
+            Lesson::OnWire(service, side) => self.on_wire.contains(&(service.clone(), *side)),
+            Lesson::Agent(service) => self.agents.contains(service),
+            Lesson::Base(base) => self.bases.contains(base),
+            Lesson::Hook(url) => self.urls.contains(url),
+            Lesson::End(task, state) => self.ends.contains(&(task.clone(), state.clone())),
+            Lesson::Calls => self.calls,
         }
     }
 
@@ -171,7 +183,7 @@ pub(super) fn hook_urls(facts: &Facts) -> impl Iterator<Item = &String> {
 }
 
 /// The newest of things, each once.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Recent<T> {
     most: usize,
     all: HashSet<T>,
