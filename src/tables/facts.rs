@@ -73,6 +73,17 @@ macro_rules! facts {
                 $(self.$field.append(&mut other.$field);)*
             }
 
+            /// Takes out so many rows at most, whichever cost least to take.
+            pub fn take_some(&mut self, most: usize) -> Self {
+                let (mut some, mut left) = (Self::default(), most);
+                $(
+                    some.$field = self.$field.split_off(self.$field.len().saturating_sub(left));
+                    left -= some.$field.len();
+                )*
+                debug_assert!(left <= most);
+                some
+            }
+
             /// Common columns of every row, to resolve identities in.
             pub fn commons_mut(&mut self) -> impl Iterator<Item = &mut Common> {
                 std::iter::empty() $(.chain(self.$field.iter_mut().map(|row| &mut row.common)))*

@@ -3,6 +3,7 @@
 //! In: requests and pieces of followed files. Out: answers to their senders, and [`News`] of facts for the judge. What cannot be
 //! stored is refused, to be sent again; what was stored is known once, however often it is sent.
 
+use std::future::ready;
 use std::iter::Peekable;
 use std::sync::Arc;
 use std::time::{Duration, Instant as Stopwatch};
@@ -118,6 +119,7 @@ impl Intake {
                     self.normalizer.reword(words);
                 }
                 read = self.joins.is_read() => self.end_join(read).await,
+                () = ready(()), if self.saving.has_some() => self.saving.save_some(clock(), &self.service),
                 () = sleep_until(next.into()) => self.look(),
             }
             if self.tidied.is_none_or(|last| last.elapsed() >= TIDY_EVERY.min(self.saving.every())) {
@@ -127,6 +129,9 @@ impl Intake {
         }
         // What is open is in the log, and is read again when the program starts.
         self.saving.is_clear(clock(), &self.service);
+        while self.saving.has_some() {
+            self.saving.save_some(clock(), &self.service);
+        }
         while self.saving.tidy(clock(), &self.service) {}
         // The judge may ask while it hears the last.
         tokio::select! {
@@ -142,6 +147,7 @@ impl Intake {
         let mut waiting = group.into_iter().peekable();
         while waiting.peek().is_some() {
             self.take_portion(&mut waiting).await;
+            self.keep_up().await;
             self.turned();
         }
     }

@@ -10,7 +10,7 @@ use super::clock;
 use super::intake::Intake;
 use super::news::News;
 use crate::instant::Instant;
-use crate::normalize::open::{Read, Settled};
+use crate::normalize::open::Read;
 use crate::tables::FactsDelta;
 
 /// How often open traces are read anew, where that takes no time.
@@ -77,6 +77,20 @@ impl Joins {
 }
 
 impl Intake {
+    /// Does what is due between portions of much work: what arrived becomes facts by it.
+    pub(super) async fn keep_up(&mut self) {
+        if self.joins.running.as_ref().is_some_and(|running| running.read.is_finished()) {
+            let read = self.joins.is_read().await;
+            self.end_join(read).await;
+        }
+        if self.saving.has_some() {
+            self.saving.save_some(clock(), &self.service);
+        }
+        if self.joins.next <= Stopwatch::now() {
+            self.look();
+        }
+    }
+
     /// Passes on what waits, and begins to read open traces if it is time.
     pub(super) fn look(&mut self) {
         let watch = Stopwatch::now();
@@ -88,14 +102,19 @@ impl Intake {
             self.service.open_records(self.normalizer.load().pieces as u64);
             before = self.settles(watch);
         }
-        if self.joins.running.is_none() && self.joins.rest <= watch {
+        if self.may_join(watch) {
             self.begin_join(watch, before);
         }
     }
 
+    /// Not while what the last time gave is on its way to the disk.
+    fn may_join(&self, watch: Stopwatch) -> bool {
+        self.joins.running.is_none() && self.joins.rest <= watch && !self.saving.has_some()
+    }
+
     /// What arrived before when is to settle, if anything is; none while the disk refuses.
     fn settles(&mut self, watch: Stopwatch) -> Option<Instant> {
-        if self.joins.running.is_some() || self.joins.rest > watch {
+        if !self.may_join(watch) {
             return None;
         }
         self.joins.settled = watch;
@@ -126,9 +145,9 @@ impl Intake {
         if let Some(before) = before {
             // Nothing was added to them since.
             settled.facts.commons_mut().for_each(|common| common.received_at = common.received_at.or(Some(before)));
-            self.saving.save_settled(&settled, clock(), &self.service);
         }
-        let Settled { change: FactsDelta { added: mut came, removed: went }, .. } = settled;
+        let FactsDelta { added: mut came, removed: went } = std::mem::take(&mut settled.change);
+        self.saving.put_off(settled);
         came.commons_mut().for_each(|common| common.received_at = common.received_at.or(Some(arrived)));
         self.telling.tell(News { came, went, since: arrived, is_sent: false }).await;
         self.joins.rest = Stopwatch::now() + took * (JOIN_SHARE - 1);

@@ -3,7 +3,7 @@
 //! In: what the normaliser gives out. Out: whether it is on the disk. What was read and not stored is known already, so that a
 //! sender who sends it again would add nothing: it is kept until the disk takes it, and meanwhile nothing else is read.
 
-use std::collections::HashSet;
+use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
 use std::time::{Duration, Instant as Stopwatch};
 
@@ -19,6 +19,8 @@ pub(super) struct Saving {
     store: Store,
     readiness: Arc<Readiness>,
     unsaved: Vec<Unsaved>,
+    /// What is final and comes to the disk part by part: senders do not wait for all of it.
+    settled: VecDeque<Unsaved>,
     /// The last try failed.
     refuses: bool,
     /// Facts without a time that are stored: every look at a card gives them again.
@@ -60,6 +62,10 @@ fn is_timeless(common: &Common) -> bool {
     common.observed_at == Instant::default()
 }
 
+/// Facts that are stored in one part of what is final, and pieces that are done: what takes a fraction of a second.
+const MOST_FACTS: usize = 4096;
+const MOST_DONE: usize = 16384;
+
 /// Share of a period after whose end it is closed: what is late for it goes to a file of its own.
 const LATE: i64 = 12;
 
@@ -69,7 +75,16 @@ impl Saving {
         let timeless = stored.commons().filter(|common| is_timeless(common));
         let timeless = timeless.map(|common| common.fact_id.clone()).collect();
         let every = i64::try_from(every.as_nanos()).unwrap_or(i64::MAX).max(1);
-        Self { store, readiness, unsaved: Vec::new(), refuses: false, timeless, every, left: 0 }
+        Self {
+            store,
+            readiness,
+            unsaved: Vec::new(),
+            settled: VecDeque::new(),
+            refuses: false,
+            timeless,
+            every,
+            left: 0,
+        }
     }
 
     /// How often facts move into the lake.
@@ -104,10 +119,27 @@ impl Saving {
         self.put(Unsaved { facts, pieces, done }, now, service)
     }
 
-    /// Stores what is final.
-    pub(super) fn save_settled(&mut self, settled: &Settled, now: Instant, service: &Service) -> bool {
-        let Settled { facts, pieces, done, .. } = settled;
-        self.put(Unsaved { facts: facts.clone(), pieces: pieces.clone(), done: done.clone() }, now, service)
+    /// Takes what is final, to be stored by [`Saving::save_some`]. Its records are in the log until all of it is stored.
+    pub(super) fn put_off(&mut self, settled: Settled) {
+        let Settled { mut facts, pieces, done, .. } = settled;
+        let mut parts = vec![Unsaved { facts: facts.take_some(MOST_FACTS), pieces, done: Vec::new() }];
+        while !facts.is_empty() {
+            parts.push(Unsaved { facts: facts.take_some(MOST_FACTS), ..Unsaved::default() });
+        }
+        let done = done.chunks(MOST_DONE).map(|done| Unsaved { done: done.to_vec(), ..Unsaved::default() });
+        self.settled.extend(parts.into_iter().chain(done));
+    }
+
+    /// Whether there is more for [`Saving::save_some`], and the disk would take it.
+    pub(super) fn has_some(&self) -> bool {
+        !self.settled.is_empty() && self.unsaved.is_empty() && !self.refuses
+    }
+
+    /// Stores a part of what is final.
+    pub(super) fn save_some(&mut self, now: Instant, service: &Service) {
+        if let Some(part) = self.settled.pop_front() {
+            self.put(part, now, service);
+        }
     }
 
     fn put(&mut self, mut unsaved: Unsaved, now: Instant, service: &Service) -> bool {
@@ -208,5 +240,41 @@ impl Saving {
         let sizes = self.store.sizes();
         service.wal(sizes.log_bytes, sizes.log_segments as u64);
         service.lake(sizes.lake_bytes, sizes.lake_files as u64);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::publish::prometheus::Exporter;
+    use crate::store::StoreSettings;
+    use crate::tables::{ExchangeColumns, ExchangeRow, Table};
+
+    #[test]
+    fn what_is_final_comes_to_the_disk_part_by_part_and_all_of_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, _) = Store::open(folder.path(), StoreSettings::default()).unwrap();
+        let hour = Duration::from_secs(3600);
+        let mut saving = Saving::new(store, &Facts::default(), Arc::new(Readiness::default()), hour);
+        let exporter = Exporter::new(&[]).unwrap();
+        let (now, many) = (Instant(1), 2 * MOST_FACTS + 1);
+        let mut settled = Settled { done: vec![PieceId([0; 16]); MOST_DONE + 1], ..Settled::default() };
+        for number in 0..many {
+            let common = Common { observed_at: now, ..Common::default() };
+            let own = ExchangeColumns { task_id: format!("task {number}"), ..ExchangeColumns::default() };
+            settled.facts.push_exchange(ExchangeRow { common, own }.seal());
+        }
+        saving.put_off(settled);
+        let mut sizes = Vec::new();
+        while saving.has_some() {
+            let before = saving.store.sizes().log_facts;
+            saving.save_some(now, exporter.service());
+            sizes.push(saving.store.sizes().log_facts - before);
+        }
+        let part = MOST_FACTS as u64;
+        assert_eq!(sizes, [part, part, 1, 0, 0], "facts, and then that their records are done");
+        assert_eq!(saving.store.load(Instant(0)..Instant(2)).unwrap().len(), many);
+        saving.save_some(now, exporter.service());
+        assert_eq!(saving.store.sizes().log_facts, many as u64);
     }
 }

@@ -163,8 +163,7 @@ impl OpenNormalizer {
             facts.iter().for_each(|(facts, arrived)| traces.hear_final(facts, *arrived));
         }
         self.traces = Place::Here(traces);
-        let mut done = Settled::default();
-        done.change = change;
+        let mut done = Settled { change, ..Settled::default() };
         if let Some((before, settled)) = settled {
             self.settle_traces(settled, before, &mut done);
             self.settle_waiting(before, &mut done);

@@ -167,7 +167,11 @@ impl Gate {
         }
     }
 
+    /// A refusal that says when to come again. Exporters give up after some tries: where nobody was answered for long, they
+    /// are not to use them up at once.
     fn passing(&self, reason: Reason) -> Refusal {
-        Refusal::new(reason).retry_after(self.settings.retry_after)
+        let ListenSettings { retry_after, answer_timeout, .. } = self.settings;
+        let wait = if matches!(reason, Reason::NoAnswer) { retry_after.max(answer_timeout) } else { retry_after };
+        Refusal::new(reason).retry_after(wait)
     }
 }

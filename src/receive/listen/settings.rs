@@ -29,7 +29,8 @@ pub struct ListenSettings {
     /// How long a delivery may wait for its answer. Below the 10 s after which OTLP exporters give up by default, so that
     /// they hear why.
     pub answer_timeout: Duration,
-    /// What senders are told to wait for when the refusal is this module's own.
+    /// What senders are told to wait for when the refusal is this module's own; after one that waited in vain, as long as it
+    /// waited if that is more.
     pub retry_after: Duration,
     /// How long open requests may take to end once the process is asked to stop.
     pub drain_timeout: Duration,
