@@ -13,6 +13,7 @@ use tokio::sync::mpsc;
 use tokio::time::sleep_until;
 
 use super::complaints::{Complaints, Rejected};
+use super::horizon::Horizon;
 use super::joining::Joins;
 use super::news::{News, Recall, Telling};
 use super::reading::{Decoded, Reading};
@@ -22,6 +23,7 @@ use super::{ahead, clock};
 use crate::api::Readiness;
 use crate::decode::record::{Record, Reject, RejectReason};
 use crate::decode::request::Received;
+use crate::instant::Instant;
 use crate::normalize::open::{Ahead, OpenNormalizer};
 use crate::normalize::{Arrival, NormalizerSettings};
 use crate::publish::prometheus::Service;
@@ -59,6 +61,9 @@ pub(super) struct Intake {
     /// How far the clocks of senders may be ahead.
     pub(super) most_ahead: Duration,
     pub(super) joins: Joins,
+    pub(super) horizon: Arc<Horizon>,
+    /// All that arrived before was taken in.
+    pub(super) taken: Instant,
     /// When hours were closed last. None at first: what was over while the program did not run is closed soon.
     pub(super) tidied: Option<Stopwatch>,
     pub(super) complaints: Complaints,
@@ -106,6 +111,9 @@ impl Intake {
     ) {
         self.begin();
         loop {
+            if queue.is_empty() {
+                self.taken = clock();
+            }
             self.turned();
             let next = self.joins.next();
             tokio::select! {
@@ -144,17 +152,21 @@ impl Intake {
     async fn take_in(&mut self, mut group: Vec<Work>) {
         // Who was told to come again, because it took too long, comes again: to read it twice would make it longer still.
         group.retain(|work| !work.is_given_up());
+        let now = clock();
+        let taken = group.iter().map(|work| work.arrived(now)).max();
         let mut waiting = group.into_iter().peekable();
         while waiting.peek().is_some() {
             self.take_portion(&mut waiting).await;
             self.keep_up().await;
             self.turned();
         }
+        self.taken = self.taken.max(taken.unwrap_or(self.taken));
     }
 
     /// Says that it is at work. It is behind when a turn takes long: a disk that hangs, a judge that takes no news.
     fn turned(&self) {
         self.readiness.turned(Readiness::INTAKE, Duration::ZERO);
+        self.horizon.set(self.taken, [self.joins.oldest(), self.telling.oldest()]);
     }
 
     /// Reads, stores, answers, and tells the judge.
@@ -292,6 +304,7 @@ fn together(first: Work, queue: &mut mpsc::Receiver<Work>) -> Vec<Work> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::sync::oneshot;
     use tokio::task::yield_now;
     use tokio::time::timeout;
 
@@ -299,6 +312,7 @@ mod tests {
     use crate::decode::Limits;
     use crate::decode::key_map::KeyMap;
     use crate::publish::prometheus::Exporter;
+    use crate::receive::listen::{Delivery, Encoding, Receiver};
     use crate::store::{Store, StoreSettings};
     use crate::tables::Facts;
 
@@ -316,6 +330,8 @@ mod tests {
             settle: Duration::from_secs(60),
             most_ahead: hour,
             joins: Joins::default(),
+            horizon: Arc::default(),
+            taken: clock(),
             tidied: None,
             complaints: Complaints::default(),
         }
@@ -345,5 +361,44 @@ mod tests {
             }
         });
         tokio::select! { () = running => unreachable!("nobody ended it"), done = caught_up => done.unwrap() }
+    }
+
+    #[tokio::test]
+    async fn what_is_open_is_not_behind_the_horizon_until_it_is_told() {
+        let (folder, readiness) = (tempfile::tempdir().unwrap(), Arc::new(Readiness::default()));
+        let mut intake = intake(&folder, &readiness);
+        let (judge, mut told) = mpsc::channel(1);
+        intake.telling = Telling::new(judge);
+        let (arrived, later) = (Instant(1_000_000_000), Instant(9_000_000_000));
+        let body = r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"0af7651916cd43dd8448eb211c80319c",
+            "spanId":"b7ad6b7169203331","kind":3,"name":"SendMessage","startTimeUnixNano":"1000000000",
+            "endTimeUnixNano":"1500000000","attributes":[
+            {"key":"a2a.method.name","value":{"stringValue":"SendMessage"}},
+            {"key":"a2a.task.id","value":{"stringValue":"t"}},
+            {"key":"server.address","value":{"stringValue":"a.example"}}]}]}]}]}"#;
+        let (answer, answered) = oneshot::channel();
+        let delivery = Delivery {
+            receiver: Receiver::OtlpHttp,
+            signal: Signal::Traces,
+            encoding: Encoding::Json,
+            body: body.into(),
+            peer: String::new(),
+            received_at: arrived,
+            answer,
+        };
+        intake.taken = arrived;
+        intake.take_in(vec![Work::Request(Box::new(delivery))]).await;
+        assert!(matches!(answered.await, Ok(Answer::Accepted { accepted: 1, rejected: 0, .. })));
+        intake.taken = later;
+        intake.turned();
+        assert_eq!(intake.horizon.get(later), arrived, "acknowledged, and told to nobody");
+        intake.look();
+        intake.turned();
+        assert_eq!(intake.horizon.get(later), arrived, "being read");
+        let read = intake.joins.is_read().await;
+        intake.end_join(read).await;
+        intake.turned();
+        assert_eq!(intake.horizon.get(later), later);
+        assert!(told.try_recv().is_ok_and(|news| !news.came.is_empty()));
     }
 }

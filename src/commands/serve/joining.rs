@@ -57,6 +57,11 @@ impl Joins {
         self.stirred = self.stirred.or(Some(arrived));
     }
 
+    /// When the oldest of what was not read yet, or is being read, arrived.
+    pub(super) fn oldest(&self) -> Option<Instant> {
+        self.stirred.into_iter().chain(self.running.as_ref().map(|running| running.arrived)).min()
+    }
+
     /// When the next look is due.
     pub(super) fn next(&self) -> Stopwatch {
         self.next

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::board::Board;
 use super::coverage::Coverage;
+use super::horizon::Horizon;
 use super::memory::{Heard, Learnt, Memory};
 use super::news::News;
 use super::reload::{Fresh, Reloading};
@@ -56,6 +57,9 @@ pub(super) struct Judge {
     pub(super) tracker: Tracker,
     pub(super) coverage: Coverage,
     pub(super) arrivals: Arrivals,
+    pub(super) horizon: Arc<Horizon>,
+    /// Up to when all that arrived is judged.
+    pub(super) up_to: Instant,
     pub(super) exporter: Arc<Exporter>,
     pub(super) alerts: Alerts,
     /// Alertmanagers are told of findings from this severity on.
@@ -98,7 +102,11 @@ impl Judge {
                     false
                 }
             };
+            let horizon = self.horizon.get(clock());
             self.heard.drain(&mut news);
+            if news.is_empty() {
+                self.up_to = self.up_to.max(horizon);
+            }
             self.tick(&mut news).await;
             readiness.ready(Readiness::RULES);
             readiness.turned(Readiness::RULES, tick.saturating_add(LONGEST_TICK));
@@ -237,9 +245,9 @@ impl Judge {
         Ok(())
     }
 
-    /// Publishes what fires now.
+    /// Publishes what fires, as of when all is known.
     fn show(&mut self, now: Instant) {
-        let mut firing = self.keyed.findings(&self.board.as_of(now));
+        let mut firing = self.keyed.findings(&self.board.as_of(self.up_to));
         self.coverage.fired(&firing);
         let oldest = self.memory.oldest(now);
         firing.retain(|finding| {

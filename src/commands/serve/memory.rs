@@ -13,8 +13,9 @@ use crate::instant::Instant;
 use crate::normalize::identity::{Added, IdentitySettings, Known};
 use crate::tables::{Common, Facts, FactsDelta};
 
-/// Facts that are judged together, if there are as many.
-const MOST_TOGETHER: usize = 100_000;
+/// Facts that are judged together, if there are as many. Whoever waits for the judge waits as long as that takes: some seconds,
+/// unoptimised on a busy machine.
+const MOST_TOGETHER: usize = 20_000;
 /// How often it is looked what leaves by age, and where there are too many facts.
 const EVICT_EVERY: Duration = Duration::from_secs(60);
 const EVICT_FULL_EVERY: Duration = Duration::from_secs(5);

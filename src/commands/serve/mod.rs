@@ -15,6 +15,7 @@ mod cards;
 mod complaints;
 mod coverage;
 mod following;
+mod horizon;
 mod intake;
 mod joining;
 mod judge;

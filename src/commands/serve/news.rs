@@ -61,6 +61,11 @@ impl Telling {
         }
     }
 
+    /// When the oldest of what waits arrived.
+    pub(super) fn oldest(&self) -> Option<Instant> {
+        self.waiting.iter().map(|news| news.since).min()
+    }
+
     /// Hands over what the judge has room for.
     pub(super) fn pass_on(&mut self) {
         while let Some(news) = self.waiting.pop_front() {

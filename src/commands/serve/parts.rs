@@ -185,6 +185,8 @@ impl Service {
             settle: serve.settle,
             most_ahead: serve.max_ahead,
             joins: Joins::default(),
+            horizon: Arc::clone(&judge.horizon),
+            taken: clock(),
             tidied: None,
             complaints: Complaints::default(),
         };
@@ -306,6 +308,8 @@ fn judge(config: &Config, shared: &Shared, recalls: mpsc::Sender<Recall>, stored
         begun: FactsDelta::default(),
         tracker,
         arrivals: Arrivals::default(),
+        horizon: Arc::default(),
+        up_to: clock(),
         board: Board::default(),
         measures: Measures::new(most_agents),
         exporter: Arc::clone(&shared.exporter),
