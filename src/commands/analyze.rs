@@ -122,13 +122,14 @@ fn judge(
     coverage.sort_by(|a, b| a.rule.cmp(&b.rule));
 
     let as_of = config.as_of.map_or_else(|| AsOf::last_fact(&batches), AsOf::Fixed);
+    let intake = account.close_with(facts);
+    let advice = rules::Advice::embedded().beyond(&intake.shown()).shown_by(&intake.sources, &batches);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tracing::info!(facts = facts.len(), rules = coverage.len(), "judging");
     let evaluation = runtime.block_on(engine.evaluate(batches))?;
     Report::sees(&mut coverage, evaluation.findings.iter().map(|finding| finding.rule.as_str()));
 
-    let intake = account.close_with(facts);
-    let (advice, in_use) = (rules::Advice::embedded().beyond(&intake.shown()), intake.emitters());
+    let in_use = intake.emitters();
     let needs = engine.corpus().rules.iter().filter(|rule| wanted(&rule.id)).flat_map(|rule| &rule.header.needs);
     let missing = needs.filter(|need| coverage.iter().any(|rule| rule.missing.contains(&need.text)));
     let advice = missing.filter_map(|need| Some((need.text.clone(), advice.sentence(need, &in_use)?))).collect();

@@ -18,6 +18,9 @@ use crate::publish::{coverage as render, diagnosis};
 use crate::rules::{self, Advice, Engine};
 use crate::tables::Facts;
 
+/// Facts of each table.
+type Batches = [(&'static str, arrow::array::RecordBatch)];
+
 /// Runs `coverage`.
 pub(super) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     if args.print_schema {
@@ -33,13 +36,12 @@ pub(super) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     cut(&mut facts, window);
 
     let intake = account.close_with(&facts);
-    let advice = Advice::embedded().beyond(&intake.shown());
+    let batches = facts.batches()?;
+    let advice = Advice::embedded().beyond(&intake.shown()).shown_by(&intake.sources, &batches);
     let in_use = intake.emitters();
     let wanted = |rule: &str| config.rules.is_empty() || config.rules.iter().any(|id| id == rule);
-    let (rules, agents, gains) = {
-        let fired = fired(&engine, wanted, &facts)?;
-        rules::sight(engine.corpus(), wanted, &fired, &facts.batches()?, &in_use, &advice)
-    };
+    let fired = fired(&engine, wanted, &batches)?;
+    let (rules, agents, gains) = rules::sight(engine.corpus(), wanted, &fired, &batches, &in_use, &advice);
     drop(progress);
 
     let called = advice.emitters().iter().filter(|emitter| in_use.contains(&emitter.id));
@@ -73,15 +75,14 @@ pub(super) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
 }
 
 /// Rules without a field that they need which yield a row all the same.
-fn fired(engine: &Engine, wanted: impl Fn(&str) -> bool, facts: &Facts) -> anyhow::Result<BTreeSet<String>> {
-    let batches = facts.batches()?;
-    let lacking = rules::coverage(engine.corpus(), &batches).into_iter().filter(|rule| !rule.missing.is_empty());
+fn fired(engine: &Engine, wanted: impl Fn(&str) -> bool, batches: &Batches) -> anyhow::Result<BTreeSet<String>> {
+    let lacking = rules::coverage(engine.corpus(), batches).into_iter().filter(|rule| !rule.missing.is_empty());
     let lacking: Vec<String> = lacking.map(|rule| rule.rule).filter(|rule| wanted(rule)).collect();
-    if lacking.is_empty() || facts.is_empty() {
+    if lacking.is_empty() || batches.iter().all(|(_, batch)| batch.num_rows() == 0) {
         return Ok(BTreeSet::new());
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let evaluation = runtime.block_on(engine.clone().only(&lacking)?.evaluate(batches))?;
+    let evaluation = runtime.block_on(engine.clone().only(&lacking)?.evaluate(batches.to_vec()))?;
     Ok(evaluation.findings.into_iter().map(|finding| finding.rule).collect())
 }
 

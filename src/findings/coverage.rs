@@ -2,6 +2,8 @@
 //!
 //! In: what `rules` made of facts and needs. Out: what `publish` renders. Plain types; judges nothing.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use super::Intake;
 
 /// What one input can feed.
@@ -19,7 +21,7 @@ pub struct Coverage {
     pub emitters: Vec<Told>,
     /// One entry for each rule that was asked for, in order of rule id.
     pub rules: Vec<Sight>,
-    /// What to turn on, the most useful first.
+    /// What to turn on, the cheapest first, of those the most useful.
     pub gains: Vec<Gain>,
 }
 
@@ -78,6 +80,8 @@ pub struct Missing {
     pub has_other: bool,
     /// How it comes to be filled, by an emitter in use if one of them can.
     pub advice: String,
+    /// What did not happen, where an emitter in use is set to fill it.
+    pub unseen: Option<String>,
     /// Why emitters in use cannot fill it.
     pub never: Vec<String>,
 }
@@ -104,13 +108,34 @@ pub struct Gain {
     pub source: String,
     /// Needs that it fills.
     pub fills: Vec<String>,
-    /// Rules that then see, after what stands before it.
+    /// Rules that then see, beside those that see after what stands before it.
     pub wakes: Vec<String>,
+    /// Rules that then see as well where somebody says what nobody must, such as the skill that a message asks for.
+    pub perhaps: Vec<String>,
+    /// Needs that are filled then.
+    pub if_said: Vec<String>,
     /// Rules that still lack something else then.
     pub helps: Vec<String>,
 }
 
 impl Coverage {
+    /// What did not happen, though an emitter in use is set to write it, with the blind rules that wait for it.
+    pub fn unseen(&self) -> BTreeMap<&str, BTreeSet<&str>> {
+        let mut waiting: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+        for rule in self.of(State::Blind) {
+            for what in rule.missing.iter().filter_map(|missing| missing.unseen.as_deref()) {
+                waiting.entry(what).or_default().insert(&rule.rule);
+            }
+        }
+        waiting
+    }
+
+    /// Rules that see once this step and those before it are taken.
+    pub fn seeing_after(&self, step: usize) -> usize {
+        let now = self.rules.len() - self.of(State::Blind).count();
+        now + self.gains.iter().take(step + 1).map(|gain| gain.wakes.len()).sum::<usize>()
+    }
+
     /// Rules in one state.
     pub fn of(&self, state: State) -> impl Iterator<Item = &Sight> {
         self.rules.iter().filter(move |rule| rule.state == state)

@@ -36,6 +36,9 @@ struct Emitter {
     attributes: Vec<String>,
     #[serde(default)]
     sentences: Vec<String>,
+    /// What it writes others write as well: it is told only where nothing else is.
+    #[serde(default)]
+    alone: bool,
     #[serde(default)]
     settings: Vec<Setting>,
 }
@@ -51,6 +54,8 @@ struct Setting {
 #[derive(Debug, Clone, Default)]
 pub struct Met {
     ids: BTreeSet<String>,
+    /// Of those that are told only where nothing else is.
+    alone: BTreeSet<String>,
     shown: BTreeSet<String>,
     records: u64,
 }
@@ -58,7 +63,13 @@ pub struct Met {
 impl Met {
     /// Their ids, in order.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
-        self.ids.iter().map(String::as_str)
+        let ids = if self.ids.is_empty() { &self.alone } else { &self.ids };
+        ids.iter().map(String::as_str)
+    }
+
+    fn tell(&mut self, emitter: &Emitter) {
+        let ids = if emitter.alone { &mut self.alone } else { &mut self.ids };
+        ids.insert(emitter.id.clone());
     }
 
     /// Names of attributes that they wrote and that tell of their settings, in order.
@@ -99,7 +110,7 @@ impl Emitters {
             if !is_met && !by_scope && !by_words() && !attributes.is_some_and(named) && !in_body() {
                 continue;
             }
-            met.ids.insert(emitter.id.clone());
+            met.tell(emitter);
             let has = |name: &String| {
                 attributes.is_some_and(|attributes| attributes.get(name).is_some())
                     || body.is_some_and(|body| body.contains_key(name))
@@ -112,7 +123,7 @@ impl Emitters {
     /// Takes note of a format that was recognised in a source.
     pub fn recognised(&self, format: &str, met: &mut Met) {
         let of_format = self.emitters.iter().filter(|emitter| emitter.formats.iter().any(|own| own == format));
-        met.ids.extend(of_format.map(|emitter| emitter.id.clone()));
+        of_format.for_each(|emitter| met.tell(emitter));
     }
 }
 
@@ -216,6 +227,15 @@ mod tests {
         (0..2000).for_each(|_| emitters.look(&other, &mut met));
         (0..ONE_OF).for_each(|_| emitters.look(&kong, &mut met));
         assert_eq!(met.ids().collect::<Vec<_>>(), ["kong"]);
+    }
+
+    #[test]
+    fn lines_that_a_gateway_wrote_are_not_also_those_of_a_proxy_of_the_users() {
+        let (emitters, mut met) = (Emitters::embedded(), Met::default());
+        emitters.recognised("home-made-exchange", &mut met);
+        assert_eq!(met.ids().collect::<Vec<_>>(), ["exchange-lines"]);
+        emitters.look(&log("", &[], json!({"request_time": "0.1", "request_body": ""})), &mut met);
+        assert_eq!(met.ids().collect::<Vec<_>>(), ["nginx"]);
     }
 
     #[test]

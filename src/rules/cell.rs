@@ -2,6 +2,7 @@
 //!
 //! In: an Arrow array and a row number. Out: a value as text, JSON or instant. Never fails: a type of no use here is text.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use arrow::array::{
@@ -95,6 +96,23 @@ impl Cell {
             Some(texts) => texts.is_valid(row) && texts.value(row) == text,
             None => Self::of(array, row).to_string() == text,
         }
+    }
+
+    /// What a named column says in some rows, each text once.
+    pub(super) fn texts(column: &str, batch: &RecordBatch, rows: impl Iterator<Item = usize>) -> BTreeSet<String> {
+        let Some(column) = batch.column_by_name(column) else { return BTreeSet::new() };
+        let mut last = None;
+        let mut found = BTreeSet::new();
+        for row in rows {
+            // Rows that say the same come in runs.
+            if let Self::Text(value) = Self::of(column, row)
+                && last.as_ref() != Some(&value)
+            {
+                found.insert(value.clone());
+                last = Some(value);
+            }
+        }
+        found
     }
 
     /// Neither null nor `''`; a list that was said is not empty, even if it has no items.

@@ -1,25 +1,30 @@
-//! How fields that rules need come to be filled: by a setting of an emitter in use, else in words that hold for any.
+//! How fields that rules need come to be filled: by a setting of an emitter in use, else by what anyone can do.
 //!
-//! In: `queries/fields.toml` and `queries/emitters.toml`, a need, the emitters in use. Out: settings and sentences. Knows no
-//! rule, and does not know how emitters are told.
+//! In: `queries/fields.toml` and `queries/emitters.toml`, a need, the emitters in use, the facts of what they wrote. Out: settings
+//! and sentences, and what did not happen where all is set. Knows no rule, and does not know how emitters are told.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::needs::Need;
+use super::needs::{Batches, Need};
+use crate::findings::SourceIntake;
 
 const FIELDS: &str = include_str!("../../queries/fields.toml");
 const EMITTERS: &str = include_str!("../../queries/emitters.toml");
 
-/// The emitter that is in use always.
-const ANY: &str = "any";
+/// A proxy, which anyone can put before anything.
+const PROXY: &str = "any";
+/// Events, which anyone can write.
+const EVENTS: &str = "own-events";
 
 /// What is known about filling fields.
 #[derive(Debug, Clone, Default)]
 pub struct Advice {
     /// Sentences, by the beginning of a need.
     general: BTreeMap<String, String>,
+    /// What must happen for a need to be filled, by the beginning of a need.
+    traffic: BTreeMap<String, String>,
     emitters: Vec<Emitter>,
 }
 
@@ -48,6 +53,15 @@ pub struct Setting {
     pub note: String,
     /// Beginnings of the fields that it brings.
     pub fills: Vec<String>,
+    /// Fields that it brings too where somebody says them.
+    #[serde(default)]
+    pub if_said: Vec<String>,
+    /// Fields that this emitter fills only with this setting.
+    #[serde(default)]
+    pub shows: Vec<Need>,
+    /// Whether facts of its emitter show it to be set.
+    #[serde(skip)]
+    pub is_on: bool,
     /// Names of attributes that show that it is set already.
     #[serde(default)]
     pub unless: Vec<String>,
@@ -71,12 +85,20 @@ struct File {
     emitters: Vec<Emitter>,
 }
 
+#[derive(Default, Deserialize)]
+struct Fields {
+    traffic: BTreeMap<String, String>,
+    #[serde(flatten)]
+    general: BTreeMap<String, String>,
+}
+
 impl Advice {
     /// The built-in advice.
     pub fn embedded() -> Self {
         // Tests hold that the files can be read.
         let emitters = toml::from_str(EMITTERS).map_or_else(|_| Vec::new(), |file: File| file.emitters);
-        Self { general: toml::from_str(FIELDS).unwrap_or_default(), emitters }
+        let Fields { traffic, general } = toml::from_str(FIELDS).unwrap_or_default();
+        Self { general, traffic, emitters }
     }
 
     /// The advice without the settings that these names of attributes, which emitters wrote, show to be set already.
@@ -87,10 +109,33 @@ impl Advice {
         self
     }
 
+    /// The advice with the settings marked that are on: a field that only such a setting fills is filled in a source that its
+    /// emitter wrote.
+    pub fn shown_by(mut self, sources: &[SourceIntake], batches: &Batches) -> Self {
+        for emitter in &mut self.emitters {
+            let own = sources.iter().filter(|source| source.emitters.contains(&emitter.id));
+            let own: BTreeSet<String> = own.map(|source| source.name.clone()).collect();
+            for setting in emitter.settings.iter_mut().filter(|_| !own.is_empty()) {
+                setting.is_on = setting.shows.iter().any(|field| !field.said_alone_in("source", batches).is_disjoint(&own));
+            }
+        }
+        self
+    }
+
     /// How to fill what a need names, whoever emits; of several fields of which one is enough, the first.
     pub fn on(&self, need: &str) -> Option<&str> {
-        let fits = self.general.iter().filter(|(beginning, _)| need.starts_with(beginning.as_str()));
-        fits.max_by_key(|(beginning, _)| beginning.len()).map(|(_, advice)| advice.as_str())
+        longest(&self.general, need)
+    }
+
+    /// What did not happen, where a need is not filled although an emitter in use is set to fill it, and whose setting it is.
+    /// Another one's setting that is not on would bring more.
+    pub fn unseen(&self, need: &Need, in_use: &[String]) -> Option<(&Emitter, &str)> {
+        if self.setting(need, in_use).is_some() {
+            return None;
+        }
+        let is_set = |setting: &Setting| setting.is_on && fills(&setting.fills, need);
+        let emitter = self.in_use(in_use).find(|emitter| emitter.settings.iter().any(is_set))?;
+        Some((emitter, longest(&self.traffic, &need.text)?))
     }
 
     /// How clients come to be named.
@@ -101,7 +146,7 @@ impl Advice {
     /// How to fill what a need names where these emitters are in use: the first setting that does, and whose it is.
     pub fn setting(&self, need: &Need, in_use: &[String]) -> Option<(&Emitter, &Setting)> {
         self.in_use(in_use)
-            .find_map(|emitter| Some((emitter, emitter.settings.iter().find(|setting| fills(&setting.fills, need))?)))
+            .find_map(|emitter| Some((emitter, emitter.open_settings().find(|setting| fills(&setting.fills, need))?)))
     }
 
     /// Emitters in use that will not fill what a need names, with why.
@@ -111,8 +156,11 @@ impl Advice {
             .collect()
     }
 
-    /// In one sentence: the setting of an emitter in use, else the advice that holds for any.
+    /// In one sentence: the setting of an emitter in use, what did not happen where it is set, else the advice that holds for any.
     pub fn sentence(&self, need: &Need, in_use: &[String]) -> Option<String> {
+        if let Some((emitter, what)) = self.unseen(need, in_use) {
+            return Some(format!("Not seen in this traffic: {what}. {} is set to write it.", emitter.title));
+        }
         match self.setting(need, in_use) {
             Some((emitter, Setting { set, note, .. })) => {
                 Some(format!("{}: {set} ({})", emitter.title, note.trim_end_matches('.')))
@@ -126,14 +174,32 @@ impl Advice {
         &self.emitters
     }
 
-    /// What anyone can set, whatever emits.
-    pub fn any(&self) -> Option<&Emitter> {
-        self.emitters.iter().find(|emitter| emitter.id == ANY)
+    /// Events that anyone can write, whatever else emits.
+    pub fn events(&self) -> Option<&Emitter> {
+        self.emitters.iter().find(|emitter| emitter.id == EVENTS)
+    }
+
+    /// A proxy that anyone can put before what is to be seen.
+    pub fn proxy(&self) -> Option<&Emitter> {
+        self.emitters.iter().find(|emitter| emitter.id == PROXY)
     }
 
     fn in_use<'a>(&'a self, ids: &[String]) -> impl Iterator<Item = &'a Emitter> {
         self.emitters.iter().filter(move |emitter| ids.contains(&emitter.id))
     }
+}
+
+impl Emitter {
+    /// Settings that nothing shows to be on.
+    pub fn open_settings(&self) -> impl Iterator<Item = &Setting> {
+        self.settings.iter().filter(|setting| !setting.is_on)
+    }
+}
+
+/// What stands under the longest beginning of a need.
+fn longest<'a>(by_beginning: &'a BTreeMap<String, String>, need: &str) -> Option<&'a str> {
+    let fits = by_beginning.iter().filter(|(beginning, _)| need.starts_with(beginning.as_str()));
+    fits.max_by_key(|(beginning, _)| beginning.len()).map(|(_, text)| text.as_str())
 }
 
 /// Whether one of these beginnings of fields fills a need. A need with a condition must be written out: what fills a field does
@@ -169,7 +235,20 @@ mod tests {
         let advice = Advice::embedded();
         for need in needs() {
             assert!(advice.on(&need.text).is_some_and(|advice| advice.ends_with('.')), "{}", need.text);
+            // What must pass completes "not seen in this traffic:".
+            let traffic = longest(&advice.traffic, &need.text);
+            assert!(traffic.is_some_and(|what| what.starts_with('a') && !what.ends_with('.')), "{}", need.text);
         }
+    }
+
+    #[test]
+    fn one_form_of_a_proxys_command_is_told() {
+        let advice = Advice::embedded();
+        let settings = advice.emitters().iter().flat_map(|emitter| &emitter.settings);
+        let commands: Vec<&str> =
+            settings.filter(|s| s.set.starts_with("mitmdump")).map(|setting| setting.set.as_str()).collect();
+        let same = "--set stream_large_bodies=1 --set store_streamed_bodies=true";
+        assert!(commands.len() == 4 && commands.iter().all(|command| command.ends_with(same)), "{commands:?}");
     }
 
     #[test]
@@ -195,9 +274,11 @@ mod tests {
             // An exporter adds nothing to what it is given.
             let is_exporter = emitter.id == "otel-console";
             assert!(is_exporter || !emitter.settings.is_empty() || !emitter.never.is_empty(), "{}", emitter.id);
-            for Setting { set, note, fills, source, .. } in &emitter.settings {
+            for Setting { set, note, fills, if_said, shows, source, .. } in &emitter.settings {
                 assert!(!set.is_empty() && !source.is_empty() && note.ends_with('.'), "{}: {set}", emitter.id);
                 assert!(!fills.is_empty() && fills.iter().all(|field| exists(field)), "{}: {fills:?}", emitter.id);
+                assert!(if_said.iter().all(|field| exists(field)), "{}: {if_said:?}", emitter.id);
+                assert!(shows.iter().all(|field| exists(&field.text)), "{}: {shows:?}", emitter.id);
             }
             for Never { fields, because, source } in &emitter.never {
                 assert!(!because.is_empty() && !because.ends_with('.') && !source.is_empty(), "{}", emitter.id);

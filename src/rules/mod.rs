@@ -37,6 +37,7 @@ mod cell;
 mod evidence;
 mod export;
 mod fields;
+mod gains;
 mod generations;
 mod needs;
 mod rows;

@@ -3,12 +3,17 @@
 //! In: `needs` of the headers and the batches of facts. Out: for each rule the needs that no fact fills.
 //! Judges no fact; a need without a table or column is the checks' business.
 
+use std::collections::BTreeSet;
+
 use arrow::array::{ArrayRef, RecordBatch};
 use serde::Deserialize;
 
 use super::cell::Cell;
 use super::corpus::Corpus;
 use crate::findings::RuleCoverage;
+
+/// Facts of each table.
+pub(super) type Batches = [(&'static str, RecordBatch)];
 
 /// A field that a rule needs: `table.column[other=value,...]@observer`, brackets and observer optional; several with
 /// `or` between, where one of them is enough.
@@ -77,12 +82,12 @@ impl Need {
     }
 
     /// Whether a fact fills it, or one of the fields that do as well.
-    pub(super) fn is_filled(&self, batches: &[(&'static str, RecordBatch)]) -> bool {
+    pub(super) fn is_filled(&self, batches: &Batches) -> bool {
         self.fields().any(|field| field.is_filled_alone(batches))
     }
 
     /// Whether a fact fills this field itself.
-    pub(super) fn is_filled_alone(&self, batches: &[(&'static str, RecordBatch)]) -> bool {
+    pub(super) fn is_filled_alone(&self, batches: &Batches) -> bool {
         let mut own = batches.iter().filter(|(table, _)| *table == self.table);
         own.any(|(_, batch)| self.rows_in(batch).next().is_some())
     }
@@ -98,6 +103,12 @@ impl Need {
         })
     }
 
+    /// What a column says in the rows that fill this field itself.
+    pub(super) fn said_alone_in(&self, column: &str, batches: &Batches) -> BTreeSet<String> {
+        let own = batches.iter().filter(|(table, _)| *table == self.table);
+        own.flat_map(|(_, batch)| Cell::texts(column, batch, self.rows_in(batch))).collect()
+    }
+
     /// Its column, and those that must have a value beside it; none where the batch lacks one.
     fn filled_columns<'b>(&self, batch: &'b RecordBatch) -> Option<(&'b ArrayRef, Vec<(&'b ArrayRef, String)>)> {
         let column = batch.column_by_name(&self.column)?;
@@ -110,7 +121,7 @@ impl Need {
 }
 
 /// For each rule the needs that no fact fills.
-pub fn coverage(corpus: &Corpus, batches: &[(&'static str, RecordBatch)]) -> Vec<RuleCoverage> {
+pub fn coverage(corpus: &Corpus, batches: &Batches) -> Vec<RuleCoverage> {
     let is_missing = |need: &&Need| !need.is_filled(batches);
     corpus
         .rules

@@ -4,17 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use arrow::array::RecordBatch;
-
 use super::cell::Cell;
 use super::corpus::{Corpus, Rule};
-use super::fields::{Advice, Emitter, Setting, fills};
-use super::needs::Need;
+use super::fields::Advice;
+use super::gains::gains;
+use super::needs::{Batches, Need};
 use super::reach::BODY;
 use super::shape;
 use crate::findings::coverage::{Gain, Missing, Sight, State, Unseen};
-
-type Batches = [(&'static str, RecordBatch)];
 
 /// Tables whose facts show that there is an agent.
 const OF_AGENTS: [&str; 3] = ["exchanges", "task_events", "cards"];
@@ -92,30 +89,27 @@ fn own_text(field: &Need) -> String {
 }
 
 fn of_need(need: &Need, text: String, has_other: bool, in_use: &[String], advice: &Advice) -> Missing {
+    let unseen = advice.unseen(need, in_use).map(|(_, what)| what.to_owned());
     // Where one emitter can be made to say it, it is no matter that another cannot.
-    let never = if advice.setting(need, in_use).is_some() { Vec::new() } else { advice.never(need, in_use) };
-    let never = never.into_iter().map(|(emitter, never)| format!("{}: {}", emitter.title, never.because));
-    Missing { advice: advice.sentence(need, in_use).unwrap_or_default(), never: never.collect(), need: text, has_other }
+    let is_said = unseen.is_some() || advice.setting(need, in_use).is_some();
+    let never = if is_said { Vec::new() } else { advice.never(need, in_use) };
+    let never = never.into_iter().map(|(emitter, never)| format!("{}: {}", emitter.title, never.because)).collect();
+    Missing { advice: advice.sentence(need, in_use).unwrap_or_default(), unseen, never, need: text, has_other }
 }
 
 /// Agents that calls, tasks and cards are about.
 fn agents(batches: &Batches) -> BTreeSet<String> {
     let own = batches.iter().filter(|(table, _)| OF_AGENTS.contains(table));
-    let mut agents: BTreeSet<String> = own.flat_map(|(_, batch)| values("agent", batch, 0..batch.num_rows())).collect();
+    let mut agents: BTreeSet<String> = own.flat_map(|(_, batch)| Cell::texts("agent", batch, 0..batch.num_rows())).collect();
     agents.remove("");
     agents
 }
 
 /// Agents about which a fact fills a need; `''` if facts do that name none. What a card body says is about whoever showed it.
 fn agents_fed(need: &Need, batches: &Batches) -> BTreeSet<String> {
-    let filled = |field: &Need| -> BTreeSet<String> {
-        let own = batches.iter().filter(|(table, _)| *table == field.table);
-        if shape::is_of_a_body(&field.table) {
-            let bodies: BTreeSet<String> =
-                own.flat_map(|(_, batch)| values(BODY, batch, field.rows_in(batch))).collect();
-            return shown_by(&bodies, batches);
-        }
-        own.flat_map(|(_, batch)| values("agent", batch, field.rows_in(batch))).collect()
+    let filled = |field: &Need| match shape::is_of_a_body(&field.table) {
+        true => shown_by(&field.said_alone_in(BODY, batches), batches),
+        false => field.said_alone_in("agent", batches),
     };
     need.fields().flat_map(filled).collect()
 }
@@ -129,111 +123,9 @@ fn shown_by(bodies: &BTreeSet<String>, batches: &Batches) -> BTreeSet<String> {
                 (0..batch.num_rows())
                     .filter(move |row| matches!(Cell::of(column, *row), Cell::Text(body) if bodies.contains(&body)))
             });
-            values("agent", batch, shown)
+            Cell::texts("agent", batch, shown)
         })
         .collect()
-}
-
-/// What a column says in some rows.
-fn values(column: &str, batch: &RecordBatch, rows: impl Iterator<Item = usize>) -> BTreeSet<String> {
-    let Some(column) = batch.column_by_name(column) else { return BTreeSet::new() };
-    let mut last = None;
-    let mut found = BTreeSet::new();
-    for row in rows {
-        // Rows of one agent come in runs.
-        if let Cell::Text(value) = Cell::of(column, row)
-            && last.as_ref() != Some(&value)
-        {
-            found.insert(value.clone());
-            last = Some(value);
-        }
-    }
-    found
-}
-
-/// A candidate to be turned on, with the needs that it would fill.
-struct Candidate {
-    gain: Gain,
-    fills: BTreeSet<String>,
-}
-
-/// What to turn on: at each step what wakes most after the steps before it, else what fills most.
-fn gains(rules: &[&Rule], sights: &[Sight], in_use: &[String], advice: &Advice) -> Vec<Gain> {
-    let blind = sights.iter().filter(|sight| sight.state == State::Blind);
-    let mut open: BTreeMap<&str, BTreeSet<String>> = blind
-        .map(|sight| {
-            let missing = sight.missing.iter().filter(|missing| !missing.has_other);
-            (sight.rule.as_str(), missing.map(|missing| missing.need.clone()).collect())
-        })
-        .collect();
-    let wanted: BTreeSet<&String> = open.values().flatten().collect();
-    let needs: BTreeMap<&str, &Need> = (rules.iter().flat_map(|rule| &rule.header.needs))
-        .filter(|need| wanted.contains(&need.text))
-        .map(|need| (need.text.as_str(), need))
-        .collect();
-    let mut candidates = candidates(&needs, in_use, advice);
-    let mut gains = Vec::new();
-    loop {
-        let worth = |candidate: &Candidate| {
-            let woken = open.values().filter(|missing| missing.is_subset(&candidate.fills)).count();
-            (woken, open.values().map(|missing| missing.intersection(&candidate.fills).count()).sum::<usize>())
-        };
-        // Of equals the first: emitters in use come before advice for all.
-        let best = (0..candidates.len()).rev().max_by_key(|at| worth(&candidates[*at]));
-        let Some(best) = best.filter(|at| worth(&candidates[*at]).1 > 0) else { break };
-        let Candidate { mut gain, fills } = candidates.remove(best);
-        gain.fills =
-            fills.iter().filter(|need| open.values().any(|missing| missing.contains(*need))).cloned().collect();
-        for (rule, missing) in &mut open {
-            let before = missing.len();
-            missing.retain(|need| !fills.contains(need));
-            match missing.is_empty() {
-                true => gain.wakes.push((*rule).to_owned()),
-                false if missing.len() < before => gain.helps.push((*rule).to_owned()),
-                false => {}
-            }
-        }
-        open.retain(|_, missing| !missing.is_empty());
-        gains.push(gain);
-    }
-    gains
-}
-
-/// Settings of emitters in use; for needs that none of them fills what anyone can set; for the rest advice in words.
-fn candidates(needs: &BTreeMap<&str, &Need>, in_use: &[String], advice: &Advice) -> Vec<Candidate> {
-    let own = advice.emitters().iter().filter(|emitter| in_use.contains(&emitter.id));
-    let mut candidates: Vec<Candidate> = own.flat_map(|emitter| of_emitter(emitter, needs)).collect();
-    let mut open = needs.clone();
-    let mut close = |candidates: &[Candidate]| {
-        open.retain(|need, _| !candidates.iter().any(|candidate| candidate.fills.contains(*need)));
-        open.clone()
-    };
-    let without_setting = close(&candidates);
-    candidates.extend(advice.any().into_iter().flat_map(|any| of_emitter(any, &without_setting)));
-    let mut in_words: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    for need in close(&candidates).into_keys() {
-        in_words.entry(advice.on(need).unwrap_or_default()).or_default().insert(need.to_owned());
-    }
-    let in_words = in_words.into_iter();
-    candidates.extend(
-        in_words.map(|(note, fills)| Candidate { gain: Gain { note: note.to_owned(), ..Gain::default() }, fills }),
-    );
-    candidates
-}
-
-fn of_emitter(emitter: &Emitter, needs: &BTreeMap<&str, &Need>) -> Vec<Candidate> {
-    let of_setting = |setting: &Setting| {
-        let filled = needs.iter().filter(|(_, need)| fills(&setting.fills, need)).map(|(text, _)| (*text).to_owned());
-        let gain = Gain {
-            emitter: emitter.title.clone(),
-            set: setting.set.clone(),
-            note: setting.note.clone(),
-            source: setting.source.clone(),
-            ..Gain::default()
-        };
-        Candidate { gain, fills: filled.collect() }
-    };
-    emitter.settings.iter().map(of_setting).collect()
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 -- since    = "0.1.0"
 -- by       = ["agent", "task_id"]
 -- entity   = ["agent", "task_id"]
--- needs    = ["exchanges.request_task_id"]
+-- needs    = ["exchanges.request_task_id", "task_events.state or exchanges.error_text_class"]
 -- summary  = "{task_id} on {agent} {what}"
 -- suspect  = "client"
 -- because  = "{why}"
@@ -22,7 +22,8 @@
 -- ## When it is wrong
 -- Where a fleet re-runs ended tasks by id on purpose; where several persons may write to one task.
 -- ## What it cannot see
--- A reuse of an id whose first life was over before the capture began.
+-- A reuse of an id whose first life was over before the capture began; by requests alone, as an access log has them, none: it is the answers that tell
+-- that a task had ended.
 
 WITH judged AS (
     SELECT

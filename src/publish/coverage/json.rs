@@ -116,13 +116,14 @@ struct MissingOut<'a> {
     field: &'a str,
     has_other: bool,
     advice: &'a str,
+    not_seen: Option<&'a str>,
     never: &'a [String],
 }
 
 impl<'a> MissingOut<'a> {
     fn of(missing: &'a Missing) -> Self {
-        let Missing { need, has_other, advice, never } = missing;
-        Self { field: need, has_other: *has_other, advice, never }
+        let Missing { need, has_other, advice, unseen, never } = missing;
+        Self { field: need, has_other: *has_other, advice, not_seen: unseen.as_deref(), never }
     }
 }
 
@@ -146,13 +147,16 @@ struct GainOut<'a> {
     source: Option<&'a str>,
     fills: &'a [String],
     wakes: &'a [String],
+    perhaps: &'a [String],
+    if_said: &'a [String],
     helps: &'a [String],
 }
 
 impl<'a> GainOut<'a> {
     fn of(gain: &'a Gain) -> Self {
         let known = |text: &'a str| Some(text).filter(|text| !text.is_empty());
-        let Gain { emitter, set, note, source, fills, wakes, helps } = gain;
-        Self { emitter: known(emitter), setting: known(set), note, source: known(source), fills, wakes, helps }
+        let Gain { emitter, set, note, source, fills, wakes, perhaps, if_said, helps } = gain;
+        let (emitter, setting, source) = (known(emitter), known(set), known(source));
+        Self { emitter, setting, note, source, fills, wakes, perhaps, if_said, helps }
     }
 }

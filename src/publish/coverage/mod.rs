@@ -11,7 +11,11 @@ pub use markdown::render as markdown;
 pub use page::render as page;
 
 use super::words::{count, counts};
-use crate::findings::coverage::{Coverage, State};
+use crate::findings::coverage::{Coverage, Gain, State};
+
+/// How to go by the steps, and what their numbers are.
+const HOW: &str = "cheapest first. Take one step, then run coverage again: later ones may be done by it. \
+    A step's number is of the rules that it adds to those before it, once such traffic passes.";
 
 /// The verdict in one line.
 fn verdict(coverage: &Coverage) -> String {
@@ -43,6 +47,15 @@ fn basis(coverage: &Coverage) -> String {
         }
     };
     format!("{records} of {read}; {emitters}")
+}
+
+/// What a step brings.
+fn brings(coverage: &Coverage, at: usize, gain: &Gain) -> String {
+    let (after, all) = (coverage.seeing_after(at), coverage.rules.len());
+    match gain.wakes.len() {
+        0 => "no rule more by itself".to_owned(),
+        woken => format!("{} more: {after} of {all} then", count(woken, "rule")),
+    }
 }
 
 /// What a source was taken for, and what it yields.

@@ -1,4 +1,4 @@
-//! The page of coverage for people: what was read, which rules see, what to turn on.
+//! The page of coverage for people: what to turn on, what was read, which rules see.
 //!
 //! In: coverage, the width of the page. Out: text with ANSI colours.
 
@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use anstyle::{AnsiColor, Color, Style};
 
-use super::{basis, source, verdict};
-use crate::findings::coverage::{Coverage, Gain, Sight, State};
+use super::{HOW, basis, brings, source, verdict};
+use crate::findings::coverage::{Coverage, Gain, Missing, Sight, State};
 use crate::page::Page;
 use crate::publish::words::{NO_CLIENT, clean, count, first_few, folder_of_all};
 
@@ -32,17 +32,24 @@ pub fn render(coverage: &Coverage, width: usize, brief: bool) -> String {
     };
     page.item(0, style, "COVERAGE", &verdict(coverage));
     page.item(0, DIM, "", &clean(&basis(coverage)));
+    if coverage.intake.facts == 0 {
+        // What was read gives nothing: that comes first, and of what could be done only how to begin.
+        sources(&mut page, coverage);
+        gains(&mut page, coverage, 1);
+        return page.finish();
+    }
+    gains(&mut page, coverage, usize::MAX);
+    unseen(&mut page, coverage);
+    if let Some(how) = &coverage.clients {
+        page.gap();
+        page.item(0, YELLOW, "Clients", &format!("{NO_CLIENT}. {}", clean(how)));
+    }
     sources(&mut page, coverage);
     if !brief {
         able(&mut page, coverage);
         partly(&mut page, coverage);
         blind(&mut page, coverage);
     }
-    if let Some(how) = &coverage.clients {
-        page.gap();
-        page.item(0, YELLOW, "Clients", &format!("{NO_CLIENT}. {}", clean(how)));
-    }
-    gains(&mut page, coverage);
     never(&mut page, coverage);
     page.finish()
 }
@@ -114,8 +121,12 @@ fn blind(page: &mut Page, coverage: &Coverage) {
     page.item(0, RED, "Blind", &format!("{}, for want of these fields", count(rules.len(), "rule")));
     let labels = widest(&rules);
     for rule in rules {
-        let fields = rule.missing.iter().map(|missing| missing.need.as_str());
-        page.labelled(2, labels, DIM, &clean(&rule.rule), &first_few(fields, usize::MAX));
+        let field = |missing: &Missing| match missing.unseen {
+            Some(_) => format!("{} (not seen)", missing.need),
+            None => missing.need.clone(),
+        };
+        let fields: Vec<String> = rule.missing.iter().map(field).collect();
+        page.labelled(2, labels, DIM, &clean(&rule.rule), &fields.join(", "));
     }
 }
 
@@ -123,31 +134,45 @@ fn widest(rules: &[&Sight]) -> usize {
     rules.iter().map(|rule| rule.rule.len()).max().unwrap_or_default()
 }
 
-fn gains(page: &mut Page, coverage: &Coverage) {
+/// The first steps; the numbers are those of `rules`, which see then beside those that see already.
+fn gains(page: &mut Page, coverage: &Coverage, most: usize) {
     if coverage.gains.is_empty() {
         return;
     }
     page.gap();
-    page.item(0, BOLD, "What to turn on", "in this order");
-    for (at, gain) in coverage.gains.iter().enumerate() {
+    page.item(0, BOLD, "What to turn on", HOW);
+    for (at, gain) in coverage.gains.iter().enumerate().take(most) {
         page.gap();
-        let woken = match gain.wakes.len() {
-            0 => "no rule alone".to_owned(),
-            woken => format!("wakes {}", count(woken, if at == 0 { "rule" } else { "more rule" })),
-        };
-        let whose = if gain.emitter.is_empty() { "whatever emits" } else { &gain.emitter };
-        page.item(2, BOLD, &format!("{}. {}", at + 1, clean(whose)), &woken);
+        let whose = if gain.emitter.is_empty() { "what your programs send" } else { &gain.emitter };
+        page.item(2, BOLD, &format!("{}. {}", at + 1, clean(whose)), &brings(coverage, at, gain));
         show(page, gain);
+    }
+}
+
+/// What did not happen, though it would have been written.
+fn unseen(page: &mut Page, coverage: &Coverage) {
+    let waiting = coverage.unseen();
+    if waiting.is_empty() {
+        return;
+    }
+    page.gap();
+    page.item(0, BOLD, "Not seen in this traffic", "what writes now is set to show it: nothing to turn on, but a longer look");
+    for (what, rules) in waiting {
+        page.text(2, &format!("{}: {}", clean(what), first_few(rules, usize::MAX)));
     }
 }
 
 fn show(page: &mut Page, gain: &Gain) {
     let list = |names: &[String]| first_few(names.iter().map(String::as_str), usize::MAX);
+    let perhaps = match gain.perhaps.as_slice() {
+        [] => String::new(),
+        rules => format!("{}, where the traffic says {}", list(rules), list(&gain.if_said)),
+    };
     let lines = [
         ("set", clean(&gain.set).into_owned()),
         (if gain.set.is_empty() { "do" } else { "note" }, clean(&gain.note).into_owned()),
-        ("fills", list(&gain.fills)),
         ("wakes", list(&gain.wakes)),
+        ("maybe", perhaps),
         ("helps", list(&gain.helps)),
         ("source", clean(&gain.source).into_owned()),
     ];

@@ -8,7 +8,7 @@ fn sight(rule: &str, state: State, missing: Vec<Missing>, unseen: Vec<Unseen>) -
 
 fn missing(need: &str, has_other: bool, never: &[&str]) -> Missing {
     let never = never.iter().map(|why| (*why).to_owned()).collect();
-    Missing { need: need.to_owned(), has_other, advice: "Record it.".to_owned(), never }
+    Missing { need: need.to_owned(), has_other, advice: "Record it.".to_owned(), unseen: None, never }
 }
 
 fn sample() -> Coverage {
@@ -45,6 +45,18 @@ fn sample() -> Coverage {
                 vec![],
                 vec![Unseen { agent: "b.example".into(), missing: names(&["task_events.state"]) }],
             ),
+            sight(
+                "scheme_mismatch",
+                State::Blind,
+                vec![
+                    Missing {
+                        unseen: Some("a call that registers a webhook".into()),
+                        ..missing("exchanges.push_url", false, &[])
+                    },
+                    missing("push_deliveries.task_id", false, &[]),
+                ],
+                vec![],
+            ),
             sight("stale_card_retry", State::Able, vec![], vec![]),
             sight("terminal_reopened", State::Partly, vec![missing("task_events.generation", true, &[])], vec![]),
         ],
@@ -56,6 +68,8 @@ fn sample() -> Coverage {
                 source: "https://developer.konghq.com/".into(),
                 fills: names(&["exchanges.content_hash"]),
                 wakes: names(&["duplicate_submission"]),
+                perhaps: names(&["unadvertised_skill"]),
+                if_said: names(&["exchanges.skill_id"]),
                 helps: vec![],
             },
             Gain {
@@ -82,7 +96,7 @@ fn the_page_on_80_and_on_160_columns() {
 fn the_page_in_colour_says_the_same() {
     let coloured = page(&sample(), 80, false);
     assert!(
-        coloured.starts_with("\u{1b}[1m\u{1b}[31mCOVERAGE\u{1b}[0m  1 of 4 rules can judge, 2 in part, 1 is blind\n"),
+        coloured.starts_with("\u{1b}[1m\u{1b}[31mCOVERAGE\u{1b}[0m  1 of 5 rules can judge, 2 in part, 2 are blind\n"),
         "{coloured:?}"
     );
     assert!(!plain(&coloured).contains('\u{1b}'));
