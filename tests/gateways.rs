@@ -16,6 +16,8 @@ mod faults;
 mod healthy;
 #[path = "gateways/hooks.rs"]
 mod hooks;
+#[path = "gateways/promises.rs"]
+mod promises;
 #[path = "gateways/write.rs"]
 mod write;
 

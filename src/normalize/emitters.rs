@@ -48,6 +48,8 @@ struct Emitter {
 struct Setting {
     #[serde(default)]
     unless: Vec<String>,
+    #[serde(default)]
+    on_by: Vec<String>,
 }
 
 /// Emitters met in one source.
@@ -115,7 +117,7 @@ impl Emitters {
                 attributes.is_some_and(|attributes| attributes.get(name).is_some())
                     || body.is_some_and(|body| body.contains_key(name))
             };
-            let names = emitter.settings.iter().flat_map(|setting| &setting.unless);
+            let names = emitter.settings.iter().flat_map(|setting| setting.unless.iter().chain(&setting.on_by));
             met.shown.extend(names.filter(|name| has(name)).cloned());
         }
     }

@@ -59,7 +59,13 @@ pub struct Setting {
     /// Fields that this emitter fills only with this setting.
     #[serde(default)]
     pub shows: Vec<Need>,
-    /// Whether facts of its emitter show it to be set.
+    /// Names of attributes that its emitter writes only with it.
+    #[serde(default)]
+    pub on_by: Vec<String>,
+    /// What must happen for it to fill them, where that is more than the fields themselves say.
+    #[serde(default)]
+    pub traffic: String,
+    /// Whether what its emitter wrote shows it to be set.
     #[serde(skip)]
     pub is_on: bool,
     /// Names of attributes that show that it is set already.
@@ -101,10 +107,14 @@ impl Advice {
         Self { general, traffic, emitters }
     }
 
-    /// The advice without the settings that these names of attributes, which emitters wrote, show to be set already.
+    /// The advice without the settings that these names of attributes, which emitters wrote, show to be of no use any more, and
+    /// with those marked that they show to be on.
     pub fn beyond(mut self, shown: &[String]) -> Self {
         for emitter in &mut self.emitters {
             emitter.settings.retain(|setting| !setting.unless.iter().any(|name| shown.contains(name)));
+            for setting in &mut emitter.settings {
+                setting.is_on |= setting.on_by.iter().any(|name| shown.contains(name));
+            }
         }
         self
     }
@@ -116,7 +126,8 @@ impl Advice {
             let own = sources.iter().filter(|source| source.emitters.contains(&emitter.id));
             let own: BTreeSet<String> = own.map(|source| source.name.clone()).collect();
             for setting in emitter.settings.iter_mut().filter(|_| !own.is_empty()) {
-                setting.is_on = setting.shows.iter().any(|field| !field.said_alone_in("source", batches).is_disjoint(&own));
+                setting.is_on |=
+                    setting.shows.iter().any(|field| !field.said_alone_in("source", batches).is_disjoint(&own));
             }
         }
         self
@@ -130,12 +141,23 @@ impl Advice {
     /// What did not happen, where a need is not filled although an emitter in use is set to fill it, and whose setting it is.
     /// Another one's setting that is not on would bring more.
     pub fn unseen(&self, need: &Need, in_use: &[String]) -> Option<(&Emitter, &str)> {
+        let (emitter, setting) = self.set_for(need, in_use)?;
+        let own = Some(setting.traffic.as_str()).filter(|what| !what.is_empty());
+        Some((emitter, own.or_else(|| longest(&self.traffic, &need.text))?))
+    }
+
+    /// Whether nothing lacks for a need but that it happens. Not so where an emitter tells only of some of what happens.
+    pub fn only_waits(&self, need: &Need, in_use: &[String]) -> bool {
+        self.set_for(need, in_use).is_some_and(|(_, setting)| setting.traffic.is_empty())
+    }
+
+    /// The setting that is on and fills a need, where none that is not on would.
+    fn set_for(&self, need: &Need, in_use: &[String]) -> Option<(&Emitter, &Setting)> {
         if self.setting(need, in_use).is_some() {
             return None;
         }
-        let is_set = |setting: &Setting| setting.is_on && fills(&setting.fills, need);
-        let emitter = self.in_use(in_use).find(|emitter| emitter.settings.iter().any(is_set))?;
-        Some((emitter, longest(&self.traffic, &need.text)?))
+        let is_set = |setting: &&Setting| setting.is_on && fills(&setting.fills, need);
+        self.in_use(in_use).find_map(|emitter| Some((emitter, emitter.settings.iter().find(is_set)?)))
     }
 
     /// How clients come to be named.

@@ -101,7 +101,7 @@ fn candidates(needs: &BTreeMap<&str, &Need>, in_use: &[String], advice: &Advice)
     let own = advice.emitters().iter().filter(|emitter| in_use.contains(&emitter.id));
     let mut candidates: Vec<Candidate> = own.flat_map(|emitter| of_emitter(emitter, Effort::Setting, needs)).collect();
     let mut open = needs.clone();
-    open.retain(|_, need| advice.unseen(need, in_use).is_none());
+    open.retain(|_, need| !advice.only_waits(need, in_use));
     let mut close = |candidates: &[Candidate]| {
         open.retain(|need, _| !candidates.iter().any(|candidate| candidate.fills.contains(*need)));
         open.clone()
@@ -146,4 +146,77 @@ fn of_emitter(emitter: &Emitter, effort: Effort, needs: &BTreeMap<&str, &Need>) 
         Candidate { gain, effort, fills: filled(&setting.fills), if_said: filled(&setting.if_said) }
     };
     emitter.open_settings().map(of_setting).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::findings::coverage::Missing;
+    use crate::rules::Corpus;
+
+    /// Steps for rules that lack all that they need.
+    fn steps(in_use: &[&str], advice: &Advice) -> Vec<Gain> {
+        let corpus = Corpus::embedded().unwrap();
+        let in_use: Vec<String> = in_use.iter().map(|id| (*id).to_owned()).collect();
+        let rules: Vec<&Rule> = corpus.rules.iter().collect();
+        let lacking = |need: &Need| Missing {
+            need: need.text.clone(),
+            has_other: false,
+            advice: String::new(),
+            unseen: None,
+            never: vec![],
+        };
+        let blind = |rule: &&Rule| Sight {
+            rule: rule.id.clone(),
+            state: State::Blind,
+            missing: rule.header.needs.iter().map(lacking).collect(),
+            unseen: vec![],
+            nameless: false,
+        };
+        let sights: Vec<Sight> = rules.iter().map(blind).collect();
+        gains(&rules, &sights, &in_use, advice)
+    }
+
+    fn place(steps: &[Gain], set: &str) -> usize {
+        let found: Vec<usize> = (0..steps.len()).filter(|at| steps[*at].set.contains(set)).collect();
+        assert_eq!(found.len(), 1, "{set}: {found:?}");
+        found[0]
+    }
+
+    #[test]
+    fn settings_of_what_is_in_use_come_before_events_and_events_before_a_proxy() {
+        let steps = steps(&["nginx"], &Advice::embedded());
+        let format = place(&steps, "log_format a2a");
+        let events = ["of the agent", "of the client", "a2a.push.delivery"].map(|event| place(&steps, event));
+        assert!(events.iter().all(|event| format < *event), "{format} {events:?}");
+        // Deliveries need calls that register a webhook as well, and may wait for the proxy that shows them.
+        let proxy = place(&steps, "hardump=calls.har");
+        assert!(events[0] < proxy && format < proxy, "{events:?} {proxy}");
+        assert!(steps.iter().all(|step| !step.set.contains("hardump=webhooks.har")), "an event does as well");
+    }
+
+    #[test]
+    fn where_nothing_in_use_is_known_a_proxy_shows_most() {
+        let steps = steps(&[], &Advice::embedded());
+        assert_eq!(place(&steps, "hardump=calls.har"), 0);
+    }
+
+    #[test]
+    fn one_event_of_the_client_is_one_step() {
+        let steps = steps(&["kong"], &Advice::embedded());
+        let event = &steps[place(&steps, "a2a.local")];
+        assert_eq!(event.wakes, ["failed_by_card", "truncated_set"]);
+        assert!(steps.iter().all(|step| !step.note.contains("Let the client send")));
+    }
+
+    #[test]
+    fn what_a_setting_brings_where_somebody_says_it_is_no_promise() {
+        let steps = steps(&["kong"], &Advice::embedded());
+        let payloads = &steps[place(&steps, "log_payloads")];
+        assert_eq!(payloads.if_said, ["exchanges.skill_id"]);
+        assert_eq!(payloads.perhaps, ["advertised_skill_rejected", "runtime_contradicts_card", "unadvertised_skill"]);
+        assert!(payloads.perhaps.iter().all(|rule| !payloads.wakes.contains(rule)));
+        let said = steps.iter().find(|step| step.set.is_empty()).unwrap();
+        assert_eq!(said.wakes, payloads.perhaps);
+    }
 }

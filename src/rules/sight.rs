@@ -100,7 +100,8 @@ fn of_need(need: &Need, text: String, has_other: bool, in_use: &[String], advice
 /// Agents that calls, tasks and cards are about.
 fn agents(batches: &Batches) -> BTreeSet<String> {
     let own = batches.iter().filter(|(table, _)| OF_AGENTS.contains(table));
-    let mut agents: BTreeSet<String> = own.flat_map(|(_, batch)| Cell::texts("agent", batch, 0..batch.num_rows())).collect();
+    let mut agents: BTreeSet<String> =
+        own.flat_map(|(_, batch)| Cell::texts("agent", batch, 0..batch.num_rows())).collect();
     agents.remove("");
     agents
 }

@@ -41,6 +41,22 @@ fn coverage() {
 }
 
 #[test]
+fn coverage_of_what_is_set_already() {
+    let rules = "duplicate_submission,scheme_mismatch,split_brain,split_view,unauthorized_storm,unknown_skill";
+    looks!("coverage_nginx", &["coverage", "--rule", rules, "tests/formats/nginx/json.log"]);
+}
+
+#[test]
+fn coverage_of_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("alb.log");
+    let line = "http 2026-11-30T06:15:34.786Z app/edge/50dc 10.0.0.7:4 10.0.0.9:80 0.0 0.1 0.0 200 200 34 366 \"POST http://a.example:80/ HTTP/1.1\"\n";
+    std::fs::write(&log, line).unwrap();
+    let clean = |text: String| text.replace(folder.path().to_str().unwrap(), "DIR");
+    insta::assert_snapshot!("looks_coverage_nothing_80", clean(seen(&["coverage", log.to_str().unwrap()], 80, false)));
+}
+
+#[test]
 fn rules() {
     let folder = own_rules();
     let queries = folder.path().to_str().unwrap();

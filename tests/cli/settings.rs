@@ -22,7 +22,9 @@ fn calls() -> Vec<(&'static str, &'static str, Value, String)> {
         "capabilities": {"streaming": true, "pushNotifications": true},
         "securitySchemes": {"key": {"apiKeySecurityScheme": {"name": "X-Key", "location": "header"}}},
         "defaultInputModes": ["text/plain"], "defaultOutputModes": ["text/plain"],
-        "skills": [{"id": "s-1", "name": "S", "description": "d", "tags": []}]});
+        "skills": [{"id": "s-1", "name": "S", "description": "d", "tags": []}],
+        // {"alg":"ES256","kid":"key-1"}
+        "signatures": [{"protected": "eyJhbGciOiJFUzI1NiIsImtpZCI6ImtleS0xIn0", "signature": "c2ln"}]});
     let send = json!({"jsonrpc": "2.0", "id": "1", "method": "SendMessage", "params": {
         "message": {"messageId": "m-1", "role": "ROLE_USER", "taskId": "t-0", "parts": [{"text": "hi"}]},
         "configuration": {"taskPushNotificationConfig": {"id": "p-1", "url": "https://hooks.example/a"}}}});
@@ -65,12 +67,18 @@ fn agentgateway((method, what, request, response): (&str, &str, Value, String)) 
     line
 }
 
-/// An entry of Kong's file log, with payloads; cards are no entries of `ai.a2a.rpc`.
-fn kong((_, method, request, response): (&str, &str, Value, String)) -> Value {
-    let rpc = json!({"method": method, "binding": "jsonrpc", "latency": 12, "id": request["id"], "task_id": "t-1",
-        "task_state": "TASK_STATE_COMPLETED", "context_id": "c-1", "streaming": method == "SendStreamingMessage",
-        "payload": {"request": request.to_string(), "response": response}});
-    json!({"request": {"method": "POST", "uri": "/", "url": "http://gw.example:8000/", "size": 300, "headers": {"host": "gw.example"}},
+/// An entry of Kong's file log, with payloads; a look at a card has that of the answer.
+fn kong((verb, method, request, response): (&str, &str, Value, String)) -> Value {
+    let is_card = request.is_null();
+    let rpc = match is_card {
+        true => json!({"method": "agent/getCard", "binding": "rest", "latency": 12, "payload": {"response": response}}),
+        false => json!({"method": method, "binding": "jsonrpc", "latency": 12, "id": request["id"], "task_id": "t-1",
+            "task_state": "TASK_STATE_COMPLETED", "context_id": "c-1", "streaming": method == "SendStreamingMessage",
+            "payload": {"request": request.to_string(), "response": response}}),
+    };
+    let path = if is_card { method } else { "/" };
+    let url = format!("http://gw.example:8000{path}");
+    json!({"request": {"method": verb, "uri": path, "url": url, "size": 300, "headers": {"host": "gw.example"}},
         "response": {"status": 200, "size": 200, "headers": {}}, "ai": {"a2a": {"rpc": [rpc]}},
         "latencies": {"request": 20, "kong": 1, "proxy": 12}, "service": {"name": "summaries", "host": "10.0.0.9", "port": 9000},
         "route": {"name": "r"}, "client_ip": "10.0.0.7", "started_at": 1_796_019_334_786_u64})
@@ -144,7 +152,7 @@ fn a_setting_brings_what_it_is_said_to_bring() {
     type Line = fn((&'static str, &'static str, Value, String)) -> Value;
     for (id, line, all) in [
         ("agentgateway", agentgateway as Line, true),
-        ("kong", kong, false),
+        ("kong", kong, true),
         ("nginx", nginx, false),
         ("envoy", envoy, false),
         ("a2a-go", a2a_go, false),

@@ -51,7 +51,11 @@ fn gain(coverage: &Coverage, at: usize, gain: &Gain) -> String {
         entry.push_str(&format!("  - {}: {}\n", brings(coverage, at, gain), names(&gain.wakes)));
     }
     if !gain.perhaps.is_empty() {
-        entry.push_str(&format!("  - maybe {}, where the traffic says {}\n", names(&gain.perhaps), names(&gain.if_said)));
+        entry.push_str(&format!(
+            "  - maybe {}, where the traffic says {}\n",
+            names(&gain.perhaps),
+            names(&gain.if_said)
+        ));
     }
     if !gain.helps.is_empty() {
         entry.push_str(&format!("  - helps {}\n", names(&gain.helps)));

@@ -14,8 +14,8 @@ use super::words::{count, counts};
 use crate::findings::coverage::{Coverage, Gain, State};
 
 /// How to go by the steps, and what their numbers are.
-const HOW: &str = "cheapest first. Take one step, then run coverage again: later ones may be done by it. \
-    A step's number is of the rules that it adds to those before it, once such traffic passes.";
+const HOW: &str = "cheapest first; take one step, then run coverage again. Each number is of the rules that a step \
+    adds to those before it, once such traffic passes.";
 
 /// The verdict in one line.
 fn verdict(coverage: &Coverage) -> String {

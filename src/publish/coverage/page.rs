@@ -35,10 +35,10 @@ pub fn render(coverage: &Coverage, width: usize, brief: bool) -> String {
     if coverage.intake.facts == 0 {
         // What was read gives nothing: that comes first, and of what could be done only how to begin.
         sources(&mut page, coverage);
-        gains(&mut page, coverage, 1);
+        begin(&mut page, coverage);
         return page.finish();
     }
-    gains(&mut page, coverage, usize::MAX);
+    gains(&mut page, coverage);
     unseen(&mut page, coverage);
     if let Some(how) = &coverage.clients {
         page.gap();
@@ -125,7 +125,7 @@ fn blind(page: &mut Page, coverage: &Coverage) {
             Some(_) => format!("{} (not seen)", missing.need),
             None => missing.need.clone(),
         };
-        let fields: Vec<String> = rule.missing.iter().map(field).collect();
+        let fields: Vec<String> = rule.missing.iter().filter(|missing| !missing.has_other).map(field).collect();
         page.labelled(2, labels, DIM, &clean(&rule.rule), &fields.join(", "));
     }
 }
@@ -134,18 +134,27 @@ fn widest(rules: &[&Sight]) -> usize {
     rules.iter().map(|rule| rule.rule.len()).max().unwrap_or_default()
 }
 
-/// The first steps; the numbers are those of `rules`, which see then beside those that see already.
-fn gains(page: &mut Page, coverage: &Coverage, most: usize) {
+/// How to begin where nothing is known yet.
+fn begin(page: &mut Page, coverage: &Coverage) {
+    if let Some(first) = coverage.gains.first() {
+        page.gap();
+        page.item(0, BOLD, "To begin with", &format!("{}, {}", clean(&first.emitter), brings(coverage, 0, first)));
+        show(page, &Gain { wakes: vec![], perhaps: vec![], helps: vec![], ..first.clone() }, 2);
+    }
+}
+
+/// The steps.
+fn gains(page: &mut Page, coverage: &Coverage) {
     if coverage.gains.is_empty() {
         return;
     }
     page.gap();
     page.item(0, BOLD, "What to turn on", HOW);
-    for (at, gain) in coverage.gains.iter().enumerate().take(most) {
+    for (at, gain) in coverage.gains.iter().enumerate() {
         page.gap();
         let whose = if gain.emitter.is_empty() { "what your programs send" } else { &gain.emitter };
         page.item(2, BOLD, &format!("{}. {}", at + 1, clean(whose)), &brings(coverage, at, gain));
-        show(page, gain);
+        show(page, gain, 5);
     }
 }
 
@@ -156,13 +165,18 @@ fn unseen(page: &mut Page, coverage: &Coverage) {
         return;
     }
     page.gap();
-    page.item(0, BOLD, "Not seen in this traffic", "what writes now is set to show it: nothing to turn on, but a longer look");
+    page.item(
+        0,
+        BOLD,
+        "Not seen in this traffic",
+        "what writes now is set to show it: nothing to turn on, but a longer look",
+    );
     for (what, rules) in waiting {
         page.text(2, &format!("{}: {}", clean(what), first_few(rules, usize::MAX)));
     }
 }
 
-fn show(page: &mut Page, gain: &Gain) {
+fn show(page: &mut Page, gain: &Gain, indent: usize) {
     let list = |names: &[String]| first_few(names.iter().map(String::as_str), usize::MAX);
     let perhaps = match gain.perhaps.as_slice() {
         [] => String::new(),
@@ -177,7 +191,7 @@ fn show(page: &mut Page, gain: &Gain) {
         ("source", clean(&gain.source).into_owned()),
     ];
     for (label, text) in lines.into_iter().filter(|(_, text)| !text.is_empty()) {
-        page.labelled(5, "source".len(), DIM, label, &text);
+        page.labelled(indent, "source".len(), DIM, label, &text);
     }
 }
 
