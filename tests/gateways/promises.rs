@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::day::{Speech, healthy};
 use super::fixture;
-use super::write::{self, Form};
+use super::write::{self, Call, Form};
 
 /// What `coverage` says of a log.
 fn coverage(log: &[u8]) -> Value {
@@ -91,10 +91,19 @@ fn payloads_in_kongs_log_bring_what_is_promised() {
     assert_eq!(holds(&without, &with, set).len(), 37 - 8 - 6 - 3);
 }
 
+/// nginx with a format that does not name the body.
+fn without_member(call: &Call) -> Option<String> {
+    let mut line: Value = serde_json::from_str(&write::nginx_json(call)?).unwrap();
+    line.as_object_mut().unwrap().remove("request_body").unwrap();
+    Some(line.to_string())
+}
+
 #[test]
 fn request_bodies_in_nginxs_log_bring_what_is_promised() {
     let with = day(Speech::Rest1, write::nginx_json);
-    holds(&day(Speech::Rest1, write::nginx_without_bodies), &with, "\"request_body\":\"$request_body\"");
+    holds(&day(Speech::Rest1, without_member), &with, "\"request_body\":\"$request_body\"");
+    // The member is there, and what it names was written into files.
+    holds(&day(Speech::Rest1, write::nginx_without_bodies), &with, "client_body_buffer_size");
     holds(&day(Speech::Rest1, write::apache), &with, "log_format a2a escape=json");
 }
 
