@@ -18,7 +18,7 @@ use super::plan::{self, QueryError};
 use super::problem::{Problem, listed};
 use super::query::Query;
 use super::subset::{self, Outside};
-use super::{anchor, reach, shape, stack, typed};
+use super::{anchor, literals, reach, shape, stack, typed};
 use crate::tables::Facts;
 
 /// Everything that is wrong with a corpus, in the order of files and lines.
@@ -106,6 +106,9 @@ impl<'a> Check<'a> {
         for rule in &self.corpus.rules {
             self.problems.extend(columns::rule_header(rule, &self.tables));
             let subject = Subject::of_rule(rule);
+            for (place, message) in literals::problems(&rule.query) {
+                self.add(&subject, place, message);
+            }
             let planned = self.query(&subject).await;
             self.marks(&subject, planned.as_ref(), &rule.header.marks, rule.source.key_place("marks"));
             if let Some(Planned { schema, .. }) = planned {

@@ -18,6 +18,7 @@ mod query;
 mod anchor;
 mod check;
 mod columns;
+mod literals;
 mod ordering;
 mod shape;
 mod subset;
@@ -25,6 +26,7 @@ mod typed;
 
 mod evaluate;
 mod kept;
+mod mistake;
 mod outcome;
 mod plan;
 mod prepared;

@@ -21,6 +21,7 @@ use datafusion::prelude::{SessionConfig, SessionContext};
 use datafusion::sql::parser::Statement;
 use futures::StreamExt;
 
+use super::mistake;
 use super::params::{self, Params};
 use super::query::Query;
 use super::source::Place;
@@ -35,9 +36,8 @@ pub(super) struct QueryError {
 
 impl QueryError {
     pub(super) fn new(query: &Query, error: &DataFusionError) -> Self {
-        let span = error.diagnostic().and_then(|diagnostic| diagnostic.span);
-        let place = span.map_or((query.line, 1), |span| (span.start.line as usize, span.start.column as usize));
-        Self { place, message: error.strip_backtrace() }
+        let (place, message) = mistake::told(query, error);
+        Self { place, message }
     }
 
     /// A failure of the query as a whole.

@@ -20,7 +20,7 @@ fn of_sql(sql: &str) -> Vec<String> {
 }
 
 fn of(header: &[(&str, &str)], sql: &str) -> Vec<String> {
-    let added = header.iter().filter(|(key, _)| matches!(*key, "params" | "marks")).count();
+    let added = header.iter().filter(|(key, _)| matches!(*key, "params" | "marks" | "beside")).count();
     checked(&[rule("r", header, sql)])
         .into_iter()
         .map(|problem| {
@@ -485,6 +485,85 @@ fn a_query_that_passes_gives_the_same_findings_for_a_key_alone_and_in_any_order(
         let together: Vec<_> = whole.iter().filter(|finding| of_key(finding)).cloned().collect();
         assert_eq!(alone, together, "{agent} {task}");
     }
+}
+
+#[test]
+fn words_of_closed_sets_that_are_none_are_told_where_they_stand() {
+    let severities = "there are `info`, `warning`, `critical`";
+    let of_severity = |sql: &str| {
+        let sql = format!("SELECT {COLUMNS},\n{sql} AS severity\nFROM task_events AS e");
+        of_sql(&sql)
+    };
+    assert_eq!(of_severity("'hgih'"), [format!("2:1: `hgih` is no severity; {severities}")]);
+    assert_eq!(
+        of_severity("CASE WHEN e.state = 'failed' THEN 'critcal' WHEN e.state = 'x' THEN 'info' ELSE ('loud') END"),
+        [
+            format!("2:35: `critcal` is no severity (did you mean `critical`?); {severities}"),
+            format!("2:82: `loud` is no severity; {severities}"),
+        ]
+    );
+    // What is compared is no severity, nor is what stands in another column; what facts say is left to the run.
+    for right in
+        ["CASE e.state WHEN 'hgih' THEN 'info' ELSE 'warning' END", "e.state", "lower(e.state)", "concat('a', 'b')"]
+    {
+        assert_eq!(of_severity(right), NOTHING, "{right}");
+    }
+    let sure = COLUMNS.replace("'likely'", "'sure'");
+    assert_eq!(
+        of_sql(&format!("SELECT {sure}, 'nobody' AS suspect, 'sure' AS note FROM task_events AS e")),
+        [
+            "1:43: `sure` is no confidence; there are `possible`, `likely`, `confirmed`",
+            "1:76: `nobody` is no suspect; there are `client-cache`, `card-publisher`, `remote-runtime`, `webhook-receiver`, \
+             `webhook-sender`, `gateway`, `client`, `operator`"
+        ]
+    );
+}
+
+#[test]
+fn words_of_closed_sets_are_followed_to_the_queries_that_they_come_from() {
+    let inner = "SELECT e.agent, e.task_id, e.observed_at, e.fact_id";
+    let outer = "SELECT x.agent, x.task_id, x.observed_at, 'likely' AS confidence, x.fact_id, x.word AS severity FROM";
+    for (sql, place) in [
+        (
+            format!(
+                "WITH y AS (\n{inner}, 'hgih' AS word FROM task_events AS e), x AS (SELECT y.agent, y.task_id, y.observed_at, y.fact_id, y.word FROM y) {outer} x"
+            ),
+            "2:",
+        ),
+        (format!("{outer} (\n{inner}, 'hgih' AS word FROM task_events AS e) AS x"), "2:"),
+        // In a UNION the order counts, not the name.
+        (
+            format!(
+                "{outer} ({inner}, 'info' AS word FROM task_events AS e UNION ALL\n{inner}, 'hgih' AS other FROM task_events AS e) AS x"
+            ),
+            "2:",
+        ),
+    ] {
+        let found = of_sql(&sql);
+        assert!(
+            found.len() == 1 && found[0].starts_with(place) && found[0].contains("`hgih` is no severity"),
+            "{sql}: {found:?}"
+        );
+    }
+    // The same name elsewhere is another column.
+    let other = format!("{outer} ({inner}, 'hgih' AS severity, 'info' AS word FROM task_events AS e) AS x");
+    assert_eq!(of_sql(&other), NOTHING);
+}
+
+#[test]
+fn evidence_that_is_beside_is_evidence_of_the_query() {
+    let sql = "SELECT e.agent, e.task_id, e.observed_at, 'likely' AS confidence, e.fact_id AS late_fact_id, \
+               e.fact_id AS held_fact_id FROM task_events AS e";
+    assert_eq!(of(&[("beside", "[\"held\"]")], sql), NOTHING);
+    let found = of(&[("beside", "[\"heldd\"]")], sql);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert!(
+        found[0].ends_with("`beside` names `heldd`, which is no evidence of the query; there is `held`, `late`"),
+        "{found:?}"
+    );
+    // It is a list of texts, as the header is read.
+    let found = of(&[("beside", "\"held\"")], sql);
+    assert!(found.len() == 1 && found[0].contains("invalid type: string \"held\""), "{found:?}");
 }
 
 #[test]
