@@ -14,11 +14,13 @@ use super::corpus::{corpus, known_rule};
 use super::progress::Progress;
 use super::setup::{identities, key_map, limits, vocabulary};
 use super::verdict::Reading;
-use super::{Outcome, print, told};
+use super::{Outcome, print, say, told};
 use crate::cli::{Global, RulesTest};
 use crate::config::Config;
+use crate::normalize::EVENTS;
 use crate::publish::{clean, clean_lines};
 use crate::rules::cases::case::Case;
+use crate::rules::cases::fit::fits;
 use crate::rules::cases::run::{Look, Ready, below};
 use crate::rules::cases::shelf::Shelf;
 use crate::rules::{self, Corpus, Engine, Overrides, Prepared, Problem};
@@ -66,6 +68,12 @@ pub(super) fn run(args: &RulesTest, config: &Config, global: &Global) -> anyhow:
     drop(progress);
     let without = stage.without_case(&cases).into_iter().filter(|rule| own && wanted(rule)).collect();
     print(&report.finish(without))?;
+    if !own && report.unread > 0 {
+        say(&format!(
+            "{} has no folder `rules`: its cases were run for other rules, not for yours\n",
+            args.dir.display()
+        ));
+    }
     Ok(report.outcome())
 }
 
@@ -108,12 +116,7 @@ impl<'a> Stage<'a> {
     }
 
     fn run(&mut self, case: &Case) -> Result<(), Ending> {
-        let unread = |section, at, message| Ending::Unread(case.problem(section, at, message));
-        let known = |id: &str| known_rule(id, self.engine.corpus()).map(drop).map_err(|error| error.to_string());
-        known(&case.rule).map_err(|why| unread("", 0, format!("{why} (the case's folder names its rule)")))?;
-        for (at, expect) in case.text.expect.iter().enumerate() {
-            known(&expect.rule).map_err(|why| unread("expect", at, why))?;
-        }
+        fits(case, self.engine.corpus(), &EVENTS).map_err(Ending::Unread)?;
         let beside = case.path.parent().unwrap_or(self.dir);
         let shelf = Shelf::over([beside, &self.dir.join("captures"), &self.dir.join("../captures")]);
         let ready = Ready::of(case, &shelf).map_err(Ending::Unread)?;

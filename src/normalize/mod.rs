@@ -39,6 +39,7 @@ use self::clocks::Clocks;
 use self::document::Documents;
 use self::exchange::Understood;
 use self::patterns::Patterns;
+pub use self::telemetry::EVENTS;
 use self::telemetry::{Context, Telemetry};
 use crate::decode::Limits;
 use crate::decode::record::{Exchange, Record, Reject};

@@ -119,19 +119,106 @@ fn mistakes_in_cases_are_told_with_their_places() {
         of(&good.replace("raw =", "roh =")),
         "4:1: unknown field `roh`, expected one of `from`, `pick`, `match`, `records`, `raw`, `file`, `at`, `shift`, `apart`, `stretch`, `ids`, `fresh`, `repeat`, `every`, `replace`, `set`, `add`, `remove`"
     );
-    assert_eq!(of(&good.replace("\"warning\"", "\"loud\"")), "8:1: severity `loud` is none of info, warning, critical");
+    assert_eq!(
+        of(&good.replace("\"warning\"", "\"loud\"")),
+        "10:12: no severity `loud`; there are `info`, `warning`, `critical`"
+    );
     assert_eq!(of(&good.replace("@1:1", "@1:7")), "8:1: `@1:7`: the case has no such line");
     assert_eq!(
         of(&good.replace("raw = '''", "pick = [1]\nraw = '''").replace("[1]", "[9]")),
         "3:1: no line 9: there are 1"
     );
-    assert_eq!(
-        of(&good.replace("\"refused\"", "\"refuse\"")),
-        "1:1: fires_refusal must expect refused, the rule whose folder it is in"
-    );
+    assert_eq!(of(&good.replace("\"refused\"", "\"refuse\"")), "9:8: no rule `refuse` (did you mean `refused`?)");
+    assert_eq!(of(&good.replace("\"refused\"", "\"denied\"")), "9:8: no rule `denied`; there are `refused`");
     let other = format!("{good}\n[[expect]]\nrule = \"refusd\"\nseverity = \"info\"\n");
-    assert_eq!(of(&other), "15:1: no rule is called \"refusd\"; did you mean refused?");
+    assert_eq!(of(&other), "16:8: no rule `refusd` (did you mean `refused`?)");
     assert!(of(&good.replace("why = \"It", "why = It")).starts_with("1:7: "));
+    assert_eq!(
+        of(&good.replace("{ url =", "{ ulr =")),
+        "12:12: `ulr` is not in the `entity` of refused; it has `agent`, `url`"
+    );
+    assert_eq!(
+        of(&good.replace("a2a.push.delivery", "a2a.push.delivry")),
+        "5:11: no event `a2a.push.delivry` (did you mean `a2a.push.delivery`?); there are `a2a.task.state`, \
+         `a2a.artifact.pruned`, `a2a.push.delivery`, `a2a.policy.changed`, `a2a.exchange`"
+    );
+    assert!(of(&format!("{good}suspect = \"webhook-reciever\"\n")).starts_with(
+        "14:11: no suspect `webhook-reciever` (did you mean `webhook-receiver`?); there are `client-cache`, "
+    ));
+    let (without, _) = good.split_once("[[expect]]").unwrap();
+    assert_eq!(
+        of(without),
+        "7:1: fires_refusal must expect refused, the rule whose folder it is in: add [[expect]] with `rule = \"refused\"`"
+    );
+}
+
+#[test]
+fn events_of_others_may_have_names_of_their_own() {
+    let other = r#"{"event":"a2a.call.failed","time":"2026-11-30T06:15:00Z","a2a.task.id":"t-1"}"#;
+    let good = case("It was refused", 401, &EXPECT.replace("@1:1", "@1:2"));
+    let text = good.replace("raw = '''\n", &format!("raw = '''\n{other}\n"));
+    let output = test(&folder(&[("cases/refused/fires_refusal/case.toml", &text)]), &[]);
+    assert_eq!(stdout(&output), "PASS  refused/fires_refusal\n1 case: 1 holds\n");
+}
+
+#[test]
+fn folders_of_cases_with_a_mistyped_name_are_told_with_the_right_one() {
+    let accepted = case("It was not", 204, "");
+    let of = |path: &str| {
+        let folder = folder(&[(path, &accepted)]);
+        let output = test(&folder, &[]);
+        assert_eq!(code(&output), 2, "{path}");
+        stdout(&output).lines().next().unwrap().to_owned()
+    };
+    assert_eq!(
+        of("cases/refusd/quiet_accepted/case.toml"),
+        "./cases/refusd/quiet_accepted/case.toml:1:1: no rule `refusd` (did you mean `refused`?), by which the folder of this \
+         case is called: a case stands in RULE/CASE/case.toml"
+    );
+    assert_eq!(
+        of("cases/refused/quite_accepted/case.toml"),
+        "./cases/refused/quite_accepted/case.toml:1:1: the folder of a case is fires_NAME or quiet_NAME, not `quite_accepted` \
+         (did you mean `quiet_accepted`?)"
+    );
+    assert_eq!(
+        of("cases/refused/quiet_accepted/cas.toml"),
+        "./cases/refused/quiet_accepted/case.toml:1:1: no `case.toml` in this folder of a case; there is `cas.toml`"
+    );
+    assert_eq!(
+        of("case/refused/quiet_accepted/case.toml"),
+        "./case/refused/quiet_accepted/case.toml:1:1: a case stands in RULE/CASE/case.toml below ., not in \
+         case/refused/quiet_accepted/case.toml (did you mean `cases`?)"
+    );
+}
+
+#[test]
+fn cases_without_rules_beside_them_say_for_which_rules_they_were_run() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        folder.path(),
+        &[("ruls/push/refused.sql", RULE), ("cases/refused/quiet_accepted/case.toml", &case("x", 204, ""))],
+    );
+    let output = test(&folder, &[]);
+    assert_eq!(code(&output), 2);
+    assert!(
+        stdout(&output).starts_with("./cases/refused/quiet_accepted/case.toml:1:1: no rule `refused`"),
+        "{}",
+        stdout(&output)
+    );
+    assert!(
+        stderr(&output).contains(". has no folder `rules`: its cases were run for other rules, "),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn details_that_a_finding_does_not_have_are_told_with_those_that_it_has() {
+    let expect = format!("{EXPECT}details = {{ htp_status = 401 }}\n");
+    let folder = folder(&[("cases/refused/fires_refusal/case.toml", &case("It was refused", 401, &expect))]);
+    let said = stdout(&test(&folder, &[]));
+    let wanted = "details.htp_status is not there (did you mean `http_status`?): there are `http_status`, must be 401";
+    assert!(said.contains(wanted), "{said}");
 }
 
 #[test]
@@ -172,11 +259,12 @@ fn mistakes_in_rules_name_what_would_be_right() {
         stdout(&output)
     };
     for (old, new, place, right) in [
+        ("'confirmed'", "'sure'", "29:5: ", "`sure` is no confidence; there are `possible`, `likely`, `confirmed`"),
         (
             "WHERE d.http_status",
             "WHERE d.http_state",
             "32:7: ",
-            "Did you mean 'd.http_status'? Valid fields are d.call_id, ",
+            "no column `d.http_state` (did you mean `d.http_status`?); of ",
         ),
         ("FROM deliveries", "FROM deliveriez", "31:6: ", "(did you mean `deliveries`?); there are `agent_dialects`, "),
         (">= 400", ">= $least", "32:24: ", "no param `$least`; the header has no `params`"),

@@ -26,6 +26,8 @@ mod statement;
 mod taped;
 mod trace;
 
+pub use self::own_event::EVENTS;
+
 #[cfg(test)]
 mod tests;
 

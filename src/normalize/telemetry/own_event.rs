@@ -22,6 +22,10 @@ use super::log::Reader;
 use super::row::{first, service_ref};
 use super::statement::Statement;
 
+/// Names of our own events; the last is an exchange, which is read as such before it comes here.
+pub const EVENTS: [&str; 5] =
+    ["a2a.task.state", "a2a.artifact.pruned", "a2a.push.delivery", "a2a.policy.changed", "a2a.exchange"];
+
 /// Artifacts that one event may name.
 const MAX_ARTIFACTS: usize = 4096;
 /// What may change about a skill.

@@ -10,9 +10,11 @@ use serde_json::Value;
 
 use super::Told;
 use super::ids::Fresh;
-use super::run::place;
+use super::place::{self, Step};
+use super::run;
 use super::shelf::Shelf;
 use crate::rules::Problem;
+use crate::rules::problem::{listed, near};
 
 /// One case, with where it was read.
 #[derive(Debug, Clone)]
@@ -187,6 +189,14 @@ pub fn names(path: &Path, folder: &Path) -> Option<(String, String)> {
     }
 }
 
+/// What to say of a case that stands where it is not looked for.
+fn misplaced(path: &Path, folder: &Path) -> String {
+    let below = path.strip_prefix(folder).unwrap_or(path);
+    let first = below.iter().next().and_then(|first| first.to_str()).unwrap_or_default();
+    let near = near(first, std::iter::once("cases"));
+    format!("a case stands in RULE/CASE/case.toml below {}, not in {}{near}", folder.display(), below.display())
+}
+
 impl Case {
     /// Reads a case below a folder of cases.
     ///
@@ -194,27 +204,19 @@ impl Case {
     /// When it is no TOML of this shape, or says something that cannot be meant; with the place in the file.
     pub fn read(path: &Path, folder: &Path) -> Result<Self, Problem> {
         let wrong = |place, message: String| Problem::at(path, place, message);
-        let (rule, name) = names(path, folder)
-            .ok_or_else(|| wrong((1, 1), "a case stands in <rule>/<case>/case.toml of a folder of cases".to_owned()))?;
+        let (rule, name) = names(path, folder).ok_or_else(|| wrong((1, 1), misplaced(path, folder)))?;
         let source = std::fs::read_to_string(path).map_err(|error| wrong((1, 1), error.to_string()))?;
         let text = toml::from_str(&source).map_err(|error| {
-            let before = error.span().and_then(|span| source.get(..span.start)).unwrap_or_default();
-            let line = before.rfind('\n').map_or(before, |at| &before[at + 1..]);
-            wrong((before.matches('\n').count() + 1, line.chars().count() + 1), error.message().to_owned())
+            wrong(place::at(&source, error.span().map_or(0, |span| span.start)), error.message().to_owned())
         })?;
         let case = Self { rule, name, path: path.to_owned(), text, source };
         case.check().map_err(|(place, message)| wrong(place, message))?;
         Ok(case)
     }
 
-    /// Something wrong at the n-th table of a section.
-    pub fn problem(&self, section: &str, at: usize, message: String) -> Problem {
-        Problem::at(&self.path, self.place(section, at), message)
-    }
-
     /// Line and column of the n-th table of a section, from 0; of a key, its own.
     pub fn place(&self, section: &str, at: usize) -> (usize, usize) {
-        place(&self.source, section, at)
+        run::place(&self.source, section, at)
     }
 
     /// Whether its rule must speak.
@@ -222,28 +224,55 @@ impl Case {
         self.name.starts_with("fires_")
     }
 
+    /// Checks that a case which fires expects its rule, and that a quiet one does not.
+    ///
+    /// # Errors
+    /// Where it expects another.
+    pub fn expects_its_rule(&self) -> Result<(), Problem> {
+        let expect = &self.text.expect;
+        let own = expect.iter().position(|expect| expect.rule == self.rule);
+        if self.fires() != own.is_none() {
+            return Ok(());
+        }
+        let must = if self.fires() { "must" } else { "must not" };
+        let mut message = format!("{} {must} expect {}, the rule whose folder it is in", self.name, self.rule);
+        let place = match own.or((!expect.is_empty()).then_some(0)) {
+            Some(at) => place::of_value(&self.source, &[Step::Key("expect"), Step::Item(at), Step::Key("rule")]),
+            None => {
+                message.push_str(&format!(": add [[expect]] with `rule = \"{}\"`", self.rule));
+                (self.source.lines().count().max(1), 1)
+            }
+        };
+        Err(Problem::at(&self.path, place, message))
+    }
+
     fn check(&self) -> Result<(), ((usize, usize), String)> {
         let CaseText { why, expect, .. } = &self.text;
         if !self.fires() && !self.name.starts_with("quiet_") {
-            return Err(((1, 1), format!("the folder of a case is fires_… or quiet_…, not {}", self.name)));
+            let (sort, rest) = self.name.split_once('_').unwrap_or((&self.name, "NAME"));
+            let meant = near(sort, ["fires", "quiet"].into_iter()).replace("`?", &format!("_{rest}`?"));
+            return Err((
+                (1, 1),
+                format!("the folder of a case is fires_NAME or quiet_NAME, not `{}`{meant}", self.name),
+            ));
         }
         if why.trim().is_empty() {
             return Err((self.place("why", 0), "`why` is empty".to_owned()));
         }
-        let own = expect.iter().position(|expect| expect.rule == self.rule);
-        if self.fires() == own.is_none() {
-            let must = if self.fires() { "must" } else { "must not" };
-            let message = format!("{} {must} expect {}, the rule whose folder it is in", self.name, self.rule);
-            return Err((own.map_or((1, 1), |at| self.place("expect", at)), message));
-        }
         for (at, expect) in expect.iter().enumerate() {
-            let here = self.place("expect", at);
             if expect.rule == self.rule && expect.confidence.is_none() {
+                let here = self.place("expect", at);
                 return Err((here, format!("say the `confidence` of {}: it is the rule of this case", self.rule)));
             }
             let word = |what: &str, known: &[&str], word: &str| match known.contains(&word) {
                 true => Ok(()),
-                false => Err((here, format!("{what} `{word}` is none of {}", known.join(", ")))),
+                false => {
+                    let here = place::of_value(&self.source, &[Step::Key("expect"), Step::Item(at), Step::Key(what)]);
+                    Err((
+                        here,
+                        format!("no {what} `{word}`{}; there are {}", near(word, known.iter().copied()), listed(known)),
+                    ))
+                }
             };
             word("severity", &["info", "warning", "critical"], &expect.severity)?;
             let confidence = expect.confidence.as_deref().unwrap_or("likely");

@@ -7,11 +7,11 @@ use std::fmt::Write as _;
 
 use crate::findings::{Evidence, Finding};
 use crate::instant::Instant;
-use serde_json::Value;
 
 use super::Told;
 use super::assemble::Capture;
 use super::case::Expect;
+use crate::rules::problem::{listed as names_in, near};
 
 /// Compares a case's expectations with the findings.
 ///
@@ -109,8 +109,14 @@ fn differences(expect: &Expect, capture: &Capture, finding: &Finding) -> Vec<Str
     let over = |text: &Option<String>| if text.as_deref() == Some("never") { text.clone() } else { at(text) };
     check("over_at", over(&expect.over_at), finding.over_at.map_or("never".to_owned(), Instant::to_rfc3339));
     for (column, value) in &expect.details {
-        let have = finding.details.get(column).unwrap_or(&Value::Null);
-        check(&format!("details.{column}"), Some(value.to_string()), have.to_string());
+        let have = match finding.details.get(column) {
+            Some(have) => have.to_string(),
+            None => {
+                let near = near(column, finding.details.keys().map(String::as_str));
+                format!("not there{near}: there are {}", names_in(finding.details.keys()))
+            }
+        };
+        check(&format!("details.{column}"), Some(value.to_string()), have);
     }
     for name in &expect.evidence {
         match capture.line(name) {

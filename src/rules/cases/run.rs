@@ -13,6 +13,7 @@ use super::{Told, expect};
 use crate::findings::Finding;
 use crate::instant::Instant;
 use crate::rules::Problem;
+use crate::rules::problem::listed;
 
 /// Files of a capture: bytes by name.
 pub type Files = BTreeMap<String, Vec<u8>>;
@@ -54,6 +55,7 @@ impl Ready {
     /// # Errors
     /// The place in the file, and what is wrong there.
     pub fn of(case: &Case, shelf: &Shelf) -> Result<Self, Problem> {
+        case.expects_its_rule()?;
         let text = &case.text;
         let wrong = |section, at, message| Problem::at(&case.path, case.place(section, at), message);
         let capture = Capture::of(text, shelf).map_err(|bad| match bad.group {
@@ -80,7 +82,7 @@ impl Ready {
             return Err(format!("refused records: {}, not {rejects}:\n  {told}", verdict.rejects.len()));
         }
         match verdict.blind.get(&case.rule) {
-            _ if verdict.facts == 0 => return Err("nothing was understood".to_owned()),
+            _ if verdict.facts == 0 => return Err("nothing of A2A was understood in its lines".to_owned()),
             Some(missing) if !blind => {
                 let missing = missing.join(", ");
                 return Err(format!("{} is blind here for want of {missing}: is `blind = true` the point?", case.rule));
@@ -114,8 +116,25 @@ pub(super) fn place(text: &str, section: &str, at: usize) -> (usize, usize) {
 /// The cases below a folder: `<rule>/<case>/case.toml`, in order of path. What cannot be read is a problem with its place.
 pub fn below(folder: &Path) -> Vec<Result<Case, Problem>> {
     let found = walkdir::WalkDir::new(folder).sort_by_file_name().into_iter().filter_map(Result::ok);
-    let cases = found.filter(|entry| entry.file_name() == "case.toml");
-    cases.map(|entry| Case::read(entry.path(), folder)).collect()
+    let read = |entry: walkdir::DirEntry| match entry.file_type().is_dir() {
+        true => without_case(entry.path()).map(Err),
+        false => (entry.file_name() == "case.toml").then(|| Case::read(entry.path(), folder)),
+    };
+    found.filter_map(read).collect()
+}
+
+/// What is wrong with a folder that is called as those of cases are and holds none.
+fn without_case(folder: &Path) -> Option<Problem> {
+    let (name, case) = (folder.file_name()?.to_str()?, folder.join("case.toml"));
+    let is_of_case = name.starts_with("fires_") || name.starts_with("quiet_");
+    if !is_of_case || case.is_file() {
+        return None;
+    }
+    let files = walkdir::WalkDir::new(folder).max_depth(1).sort_by_file_name().into_iter().filter_map(Result::ok);
+    let files = files.filter(|entry| entry.file_type().is_file());
+    let names: Vec<String> = files.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    let there = if names.is_empty() { "nothing".to_owned() } else { listed(names) };
+    Some(Problem::at(&case, (1, 1), format!("no `case.toml` in this folder of a case; there is {there}")))
 }
 
 #[cfg(test)]
