@@ -4,11 +4,11 @@
 //! Every stage of a run is called from here.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::Context;
-use serde_json::Value;
 
+use super::baseline::baseline;
 use super::corpus::known_rule;
 use super::intake::{Account, Gathering};
 use super::kept::{Peeked, Places, places};
@@ -76,7 +76,8 @@ pub(super) fn gather(paths: &[PathBuf], config: &Config, progress: &Progress) ->
     let mut normalizer = Normalizer::new(vocabulary(config)?);
     let mut account = Account::default();
     let mut kept = Facts::default();
-    let Places { logs, others } = places(paths)?;
+    let Places { logs, others, unfilled } = places(paths)?;
+    account.unfilled(&unfilled);
     let mut read = |input: &Input, is_last: bool| {
         let name = clean(&input.name);
         progress.doing(format!("reading {name}"));
@@ -177,24 +178,6 @@ fn needed(named: &[String], config: &Config, corpus: &Corpus) -> anyhow::Result<
         needed.insert(id.clone());
     }
     Ok(needed)
-}
-
-/// Ids of the findings of a result of before.
-fn baseline(path: Option<&Path>) -> anyhow::Result<BTreeSet<String>> {
-    let Some(path) = path else { return Ok(BTreeSet::new()) };
-    let read = || -> anyhow::Result<BTreeSet<String>> {
-        let text = std::fs::read_to_string(path)?;
-        let values = serde_json::Deserializer::from_str(&text).into_iter::<Value>().collect::<Result<Vec<_>, _>>()?;
-        let findings = values.iter().flat_map(|value| match value.get("findings").and_then(Value::as_array) {
-            Some(findings) => findings.iter().collect(),
-            None => vec![value],
-        });
-        let ids = findings.map(|finding| finding.get("id").and_then(Value::as_str).map(str::to_owned));
-        ids.collect::<Option<_>>().context("it has findings without an id")
-    };
-    read().with_context(|| {
-        format!("--baseline {}: expected a result of `a2a-drift analyze --format json` or `ndjson`", path.display())
-    })
 }
 
 /// Prints the report. Where nothing was judged there is none: the diagnosis says why.

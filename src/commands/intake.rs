@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -35,11 +36,19 @@ pub(super) struct Account {
     /// Emitters met in each source.
     met: Vec<Met>,
     rejects: BTreeMap<RejectReason, RejectCount>,
+    /// Folders of `serve` in which nothing is stored yet.
+    unfilled: Vec<String>,
 }
 
 impl Default for Account {
     fn default() -> Self {
-        Self { emitters: Emitters::embedded(), sources: Vec::new(), met: Vec::new(), rejects: BTreeMap::new() }
+        Self {
+            emitters: Emitters::embedded(),
+            sources: Vec::new(),
+            met: Vec::new(),
+            rejects: BTreeMap::new(),
+            unfilled: Vec::new(),
+        }
     }
 }
 
@@ -79,6 +88,7 @@ impl Gathering<'_> {
                 }
                 if let Some(source) = self.account.sources.last_mut() {
                     source.records += facts.len() as u64;
+                    source.kept += facts.len() as u64;
                 }
                 facts
             }
@@ -170,6 +180,11 @@ impl Sink for Gathering<'_> {
 }
 
 impl Account {
+    /// Notes folders of `serve` in which nothing is stored yet.
+    pub(super) fn unfilled(&mut self, folders: &[PathBuf]) {
+        self.unfilled.extend(folders.iter().map(|folder| folder.display().to_string()));
+    }
+
     /// Counts something not understood.
     pub(super) fn reject(&mut self, reject: Reject) {
         let Reject { origin, reason, detail } = reject;
@@ -191,7 +206,8 @@ impl Account {
         }
         let mut rejects: Vec<RejectCount> = self.rejects.into_values().collect();
         rejects.sort_by(|a, b| b.count.cmp(&a.count).then(a.reason.cmp(b.reason)));
-        Intake { sources: self.sources, rejects, facts: facts as u64, names_no_client: false }
+        let (sources, unfilled) = (self.sources, self.unfilled);
+        Intake { sources, rejects, facts: facts as u64, names_no_client: false, unfilled }
     }
 
     /// Closes the account of what became these facts.

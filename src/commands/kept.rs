@@ -8,6 +8,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use crate::decode::record::RejectReason;
+use crate::findings::KEPT_LOG;
 use crate::receive::{self, Input, ReceiveError};
 use crate::store::{self, Peek, ReadError};
 use crate::tables::Facts;
@@ -24,6 +25,8 @@ pub(super) struct Places {
     pub(super) logs: Vec<Segment>,
     /// Everything else.
     pub(super) others: Vec<PathBuf>,
+    /// Folders of `serve` in which nothing is stored yet.
+    pub(super) unfilled: Vec<PathBuf>,
 }
 
 /// A segment of a log.
@@ -38,7 +41,7 @@ pub(super) struct Segment {
 /// # Errors
 /// When a folder cannot be read.
 pub(super) fn places(paths: &[PathBuf]) -> Result<Places, ReceiveError> {
-    let mut places = Places { logs: Vec::new(), others: Vec::new() };
+    let mut places = Places { logs: Vec::new(), others: Vec::new(), unfilled: Vec::new() };
     for path in paths {
         let (log, lake) = (path.join("wal"), path.join("lake"));
         if !log.join("lock").is_file() {
@@ -47,12 +50,21 @@ pub(super) fn places(paths: &[PathBuf]) -> Result<Places, ReceiveError> {
         }
         let mut of_log = receive::inputs(&[log])?;
         of_log.retain(|input| input.name.ends_with(".log"));
+        let lake = Some(lake).filter(|lake| lake.is_dir());
+        if of_log.is_empty() && lake.as_ref().is_none_or(|lake| has_no_file(lake)) {
+            places.unfilled.push(path.clone());
+        }
         let last = of_log.iter().filter_map(|input| number(&input.name)).max();
         let segment = |input: Input| Segment { is_last: number(&input.name) == last, input };
         places.logs.extend(of_log.into_iter().map(segment));
-        places.others.extend(lake.is_dir().then_some(lake));
+        places.others.extend(lake);
     }
     Ok(places)
+}
+
+/// Whether there is no file below a folder.
+fn has_no_file(folder: &Path) -> bool {
+    !walkdir::WalkDir::new(folder).into_iter().any(|entry| entry.is_ok_and(|entry| entry.file_type().is_file()))
 }
 
 /// The number of a segment, which names its file.
@@ -87,7 +99,7 @@ impl<R: Read> Peeked<R> {
     /// What it is, if it holds facts.
     pub(super) fn kind(&self) -> Option<&'static str> {
         let is_log = store::is_log(&self.head);
-        if is_log { Some("log of serve") } else { store::is_parquet(&self.head).then_some("parquet") }
+        if is_log { Some(KEPT_LOG) } else { store::is_parquet(&self.head).then_some("parquet") }
     }
 
     /// The facts in it, else why there are none; the end of a log that `is_last` may be missing.

@@ -4,6 +4,7 @@
 //! nothing itself.
 
 mod analyze;
+mod baseline;
 mod card;
 mod cases;
 mod corpus;

@@ -16,9 +16,9 @@ use super::{Outcome, configure, page_width, print, terminal_width};
 use crate::cli::{Global, Query, RowsFormat};
 use crate::config::{Config, Overrides};
 use crate::page::Page;
-use crate::publish::clean;
 use crate::publish::rows::{self, Form};
-use crate::rules::{Engine, Words};
+use crate::publish::{clean, diagnosis};
+use crate::rules::{AskError, Engine, Words};
 use crate::tables::Facts;
 
 /// Runs `query`.
@@ -53,7 +53,11 @@ pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
     let progress = Progress::start(!global.quiet && global.verbose == 0);
     let (facts, account) = gather(&paths, &config, &progress)?;
     if facts.is_empty() {
-        let rejects = match account.close(0).rejected() {
+        let intake = account.close(0);
+        if let Some(waiting) = diagnosis::waiting(&intake) {
+            bail!("{waiting}");
+        }
+        let rejects = match intake.rejected() {
             1 => "1 reject".to_owned(),
             rejects => format!("{rejects} rejects"),
         };
@@ -112,8 +116,7 @@ fn word(data_type: &DataType) -> String {
 fn tables(engine: &Engine, only: &[String]) -> anyhow::Result<String> {
     let readable = engine.readable()?;
     if let Some(only) = only.iter().find(|only| !readable.iter().any(|(name, _)| name == *only)) {
-        let names: Vec<&str> = readable.iter().map(|(name, _)| name.as_str()).collect();
-        bail!("there is no table or view `{only}`; there are {}", names.join(", "));
+        return Err(AskError::unknown(only, readable.iter().map(|(name, _)| name.as_str())).into());
     }
     let words = Words::of(engine.corpus());
     let mut page = Page::new(page_width());

@@ -6,6 +6,7 @@ use anyhow::bail;
 
 use crate::cli::Moment;
 use crate::instant::Instant;
+use crate::publish::moment;
 use crate::tables::Facts;
 
 /// Tables of what card bodies say.
@@ -43,7 +44,7 @@ impl Window {
         if let (Some(since), Some(until)) = (window.since, window.until)
             && since > until
         {
-            bail!("--since {} is after --until {}", since.to_rfc3339(), until.to_rfc3339());
+            bail!("--since is after --until: {} and {}", moment(since), moment(until));
         }
         Ok(window)
     }

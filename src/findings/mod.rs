@@ -16,5 +16,5 @@ pub use accepted::{Accepted, AcceptedCount, Suppression};
 pub use active::Active;
 pub use finding::{Confidence, Evidence, Finding, Generation, RuleCoverage, Severity};
 pub use incident::Incident;
-pub use report::{Intake, RejectCount, Report, RuleFailure, SourceIntake, Unjudged, Verdict};
+pub use report::{Intake, KEPT_LOG, RejectCount, Report, RuleFailure, SourceIntake, Unjudged, Verdict};
 pub use track::Tracker;

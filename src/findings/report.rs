@@ -48,6 +48,9 @@ pub struct RuleFailure {
     pub message: String,
 }
 
+/// What the log of a `serve` is called among formats.
+pub const KEPT_LOG: &str = "log of serve";
+
 /// What was read, and what of it was not understood.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Intake {
@@ -59,6 +62,8 @@ pub struct Intake {
     pub facts: u64,
     /// There are calls or tasks, and no fact names a client.
     pub names_no_client: bool,
+    /// Folders of `serve` among what was asked for in which nothing is stored yet.
+    pub unfilled: Vec<String>,
 }
 
 /// What one input held.
@@ -72,8 +77,10 @@ pub struct SourceIntake {
     pub emitters: Vec<String>,
     /// Names of attributes in it that tell of settings of these emitters.
     pub shown: Vec<String>,
-    /// Records decoded.
+    /// Records decoded, and facts that were kept.
     pub records: u64,
+    /// Facts among them: `serve` or an export kept these, and no record was decoded for them.
+    pub kept: u64,
     /// Lines of logs among them.
     pub logs: u64,
     /// Pieces that were not understood.
@@ -115,9 +122,22 @@ impl Intake {
         shown.into_iter().cloned().collect()
     }
 
-    /// Records decoded from all inputs.
+    /// Records decoded from all inputs, and facts that were kept.
     pub fn records(&self) -> u64 {
         self.sources.iter().map(|source| source.records).sum()
+    }
+
+    /// Facts among them that were kept.
+    pub fn kept(&self) -> u64 {
+        self.sources.iter().map(|source| source.kept).sum()
+    }
+
+    /// Whether all that was asked for is folders of `serve` to which nothing has come that is a fact by now.
+    pub fn is_waiting(&self) -> bool {
+        let is_bare = |source: &SourceIntake| source.records == 0 && source.rejects == 0;
+        let is_log = |source: &SourceIntake| source.formats.contains(&KEPT_LOG);
+        let is_of_serve = !self.unfilled.is_empty() || self.sources.iter().any(is_log);
+        is_of_serve && self.sources.iter().all(|source| is_bare(source) && (source.is_empty() || is_log(source)))
     }
 
     /// Pieces not understood, for any reason.

@@ -2,7 +2,7 @@
 //!
 //! In: a report without a verdict. Out: text for standard error. Never claims that anything is healthy.
 
-use super::words::{clean, count, date_time, first_few, place};
+use super::words::{bounds, clean, count, first_few, place};
 use crate::findings::{Intake, RejectCount, Report, RuleCoverage, SourceIntake, Unjudged};
 
 /// Sources listed one by one.
@@ -21,6 +21,9 @@ pub fn render(report: &Report) -> Option<String> {
 }
 
 fn no_facts(intake: &Intake) -> Vec<String> {
+    if let Some(waiting) = waiting(intake) {
+        return vec![format!("could not judge: {waiting}")];
+    }
     let mut lines = vec!["could not judge: nothing of A2A was understood".to_owned()];
     lines.extend(sources(intake));
     lines.extend(rejects(intake));
@@ -33,6 +36,30 @@ fn no_facts(intake: &Intake) -> Vec<String> {
     }
     lines
 }
+
+/// That nothing has come yet, and what to do, where all that was asked for is folders of `serve`.
+pub fn waiting(intake: &Intake) -> Option<String> {
+    if !intake.is_waiting() {
+        return None;
+    }
+    let mut lines = vec!["nothing has been received yet".to_owned()];
+    let empty =
+        |folder: &String| format!("  {}: a folder of `a2a-drift serve` in which nothing is stored yet", clean(folder));
+    lines.extend(intake.unfilled.iter().map(empty));
+    let open = |source: &&SourceIntake| !source.is_empty();
+    let open = intake
+        .sources
+        .iter()
+        .filter(open)
+        .map(|source| format!("  {}: the log of `a2a-drift serve`, without any fact yet", clean(&source.name)));
+    lines.extend(open.take(LISTED));
+    lines.push(WAITING.to_owned());
+    Some(lines.join("\n"))
+}
+
+const WAITING: &str = "what to do: send traffic or telemetry to the addresses that `serve` names when it starts (the README, \
+                       The service, has an example), and ask again. Spans and log records count when nothing of their trace \
+                       has come for a minute (`settle`); `/metrics` counts what came and what was refused";
 
 fn sources(intake: &Intake) -> Vec<String> {
     let mut lines: Vec<String> = intake.sources.iter().take(LISTED).map(source).collect();
@@ -88,11 +115,9 @@ fn advice(intake: &Intake) -> &'static str {
 }
 
 fn empty_window(report: &Report) -> Vec<String> {
-    let since = report.since.map(|since| format!(" since {}", date_time(since)));
-    let until = report.until.map(|until| format!(" until {}", date_time(until)));
-    let bounds: String = since.into_iter().chain(until).collect();
+    let bounds = bounds(report).unwrap_or_default();
     vec![
-        format!("could not judge: no records in this window{bounds}"),
+        format!("could not judge: no records in this window {bounds}"),
         "what to do: look at --since and --until; without them everything is shown".to_owned(),
     ]
 }
@@ -161,6 +186,7 @@ mod tests {
             }],
             facts: 0,
             names_no_client: false,
+            unfilled: Vec::new(),
         }
     }
 
@@ -194,6 +220,25 @@ mod tests {
         let intake = Intake { sources: vec![source], ..Intake::default() };
         let text = render(&Report { intake, ..Report::default() }).unwrap();
         assert!(text.contains("\n  day.log: empty\nwhat to do: there is nothing in it"), "{text}");
+    }
+
+    #[test]
+    fn a_folder_of_serve_to_which_nothing_has_come_is_told_so() {
+        let unfilled = Intake { unfilled: vec!["data".into()], ..Intake::default() };
+        let text = render(&Report { intake: unfilled.clone(), ..Report::default() }).unwrap();
+        assert!(text.starts_with("could not judge: nothing has been received yet\n  data: a folder of "), "{text}");
+        assert!(text.contains("\nwhat to do: send traffic or telemetry to "), "{text}");
+
+        // Pieces of what is not complete are in the log, and no fact.
+        let mut log = intake(vec![crate::findings::KEPT_LOG], 0);
+        (log.sources[0].rejects, log.rejects) = (0, Vec::new());
+        assert!(render(&Report { intake: log, ..Report::default() }).unwrap().contains("\n  day.log: the log of "));
+
+        // Beside other input that was not understood, that counts.
+        let mixed = Intake { unfilled: unfilled.unfilled, ..intake(vec![], 0) };
+        assert!(
+            render(&Report { intake: mixed, ..Report::default() }).unwrap().contains("nothing of A2A was understood")
+        );
     }
 
     #[test]

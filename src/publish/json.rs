@@ -121,13 +121,15 @@ struct Summary {
     blind_rules: usize,
     failed_rules: usize,
     records: u64,
+    kept_facts: u64,
     facts: u64,
     rejects: u64,
+    names_no_client: bool,
 }
 
 impl Summary {
     fn of(report: &Report) -> Self {
-        let Intake { facts, .. } = report.intake;
+        let Intake { facts, names_no_client, .. } = report.intake;
         Self {
             verdict: match report.verdict() {
                 Verdict::Clean => "clean",
@@ -149,9 +151,11 @@ impl Summary {
             rules: report.coverage.len(),
             blind_rules: report.blind().count(),
             failed_rules: report.failures.len(),
-            records: report.intake.records(),
+            records: report.intake.records().saturating_sub(report.intake.kept()),
+            kept_facts: report.intake.kept(),
             facts,
             rejects: report.intake.rejected(),
+            names_no_client,
         }
     }
 }
@@ -331,6 +335,7 @@ struct SourceOut<'a> {
     formats: &'a [&'static str],
     emitters: &'a [String],
     records: u64,
+    kept_facts: u64,
     rejects: u64,
 }
 
@@ -340,7 +345,8 @@ impl<'a> SourceOut<'a> {
             source: &source.name,
             formats: &source.formats,
             emitters: &source.emitters,
-            records: source.records,
+            records: source.records.saturating_sub(source.kept),
+            kept_facts: source.kept,
             rejects: source.rejects,
         }
     }

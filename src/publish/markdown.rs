@@ -5,7 +5,9 @@
 
 use std::fmt::Write;
 
-use super::words::{by_whom, clean, count, counts, date_time, day, place, short_hash, time_on, window};
+use super::words::{
+    NO_CLIENT, amount, by_whom, clean, count, counts, date_time, day, place, short_hash, time_on, window,
+};
 use crate::findings::{Finding, Incident, Report, Severity, Verdict};
 
 /// Findings of one incident that are shown in full.
@@ -25,6 +27,9 @@ pub fn render(report: &Report) -> String {
         show(&mut page, incident, report);
     }
     notes(&mut page, report);
+    if report.intake.names_no_client {
+        line(&mut page, &format!("{}; `a2a-drift coverage` says how to name them.\n", text(NO_CLIENT)));
+    }
     blind(&mut page, report);
     page
 }
@@ -48,7 +53,7 @@ fn verdict(page: &mut String, report: &Report) {
     let is_narrow = report.verdict() == Verdict::Clean && report.blind().next().is_some();
     let whose = if is_narrow { format!(" {}", text(&by_whom(report))) } else { String::new() };
     line(page, &format!("## a2a-drift: {word}{whose}\n"));
-    let (records, blind) = (report.intake.records(), report.blind().count());
+    let (read, blind) = (amount(&report.intake), report.blind().count());
     let rejected = match usize::try_from(report.intake.rejected()).unwrap_or(usize::MAX) {
         0 => String::new(),
         rejected => format!("; {} not understood", count(rejected, "piece")),
@@ -60,7 +65,7 @@ fn verdict(page: &mut String, report: &Report) {
             window(report).map(|window| format!(" ({window})")).unwrap_or_default(),
             report.coverage.len() - blind,
             count(report.coverage.len(), "rule"),
-            count(records, "record"),
+            read,
         ),
     );
     for failure in &report.failures {
@@ -190,6 +195,15 @@ mod tests {
     fn nothing_found_is_said() {
         let page = render(&nothing_found());
         assert!(page.starts_with("## a2a-drift: No drift by 4 of 7 rules; 3 are blind\n\nnothing found; "), "{page}");
+    }
+
+    #[test]
+    fn that_no_client_is_named_is_said() {
+        let said = "No client is named in this input: callers cannot be told apart, ";
+        let mut report = nothing_found();
+        assert!(!render(&report).contains(said));
+        report.intake.names_no_client = true;
+        assert!(render(&report).contains(&format!("\n\n{said}")), "{}", render(&report));
     }
 
     #[test]

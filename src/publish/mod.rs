@@ -17,4 +17,4 @@ pub mod sarif;
 pub mod table;
 mod words;
 
-pub use words::{clean, clean_lines};
+pub use words::{clean, clean_lines, moment};

@@ -45,6 +45,7 @@ pub(super) fn bad_rollout() -> Report {
                     formats: vec!["exchange-ndjson"],
                     records: 311,
                     logs: 0,
+                    kept: 0,
                     rejects: 2,
                     emitters: vec!["exchange-lines".into()],
                     shown: vec![],
@@ -54,6 +55,7 @@ pub(super) fn bad_rollout() -> Report {
                     formats: vec!["gzip", "har"],
                     records: 40,
                     logs: 0,
+                    kept: 0,
                     rejects: 0,
                     emitters: vec!["har".into()],
                     shown: vec![],
@@ -68,6 +70,7 @@ pub(super) fn bad_rollout() -> Report {
             }],
             facts: 1204,
             names_no_client: false,
+            unfilled: Vec::new(),
         },
         as_of: None,
         ..Report::new(findings, &generations)

@@ -10,7 +10,8 @@ use anstyle::{AnsiColor, Color, Style};
 
 use self::finding::{full, in_brief};
 use super::words::{
-    NO_CLIENT, by_whom, clean, count, counts, date_time, day, first_few, folder_of_all, place, short_hash, window,
+    NO_CLIENT, amount, by_whom, clean, count, counts, date_time, day, first_few, folder_of_all, moment, place,
+    short_hash, window,
 };
 use crate::findings::incident::tasks_touched;
 use crate::findings::{AcceptedCount, Finding, Incident, Report, Severity, Unjudged, Verdict};
@@ -129,10 +130,10 @@ const BY_COVERAGE: &str =
 /// What the verdict rests on; how many rules could judge is `judged`.
 fn basis(report: &Report, view: View<'_>, judged: &str) -> String {
     let intake = &report.intake;
-    let records = count(intake.records(), "record");
+    let records = amount(intake);
     let sources = count(intake.sources.len(), "source");
     let below = if view.folder.is_empty() { String::new() } else { format!(" below {}", clean(view.folder)) };
-    let as_of = report.as_of.map_or_else(|| "each agent's last fact".to_owned(), date_time);
+    let as_of = report.as_of.map_or_else(|| "each agent's last fact".to_owned(), moment);
     let AcceptedCount { baseline, suppressed } = report.accepted;
     let accepted = counts(&[(baseline, "baseline finding"), (suppressed, "suppressed finding")]);
     let accepted = if accepted.is_empty() { accepted } else { format!("; not shown: {accepted}") };

@@ -7,7 +7,7 @@ use std::fmt::{Display, Write};
 
 use chrono::{DateTime, NaiveDate, Utc};
 
-use crate::findings::Report;
+use crate::findings::{Intake, Report};
 use crate::instant::Instant;
 
 /// Rules of a clean verdict that are named before they are only counted.
@@ -16,6 +16,16 @@ const NAMED: usize = 3;
 /// What is not known where no client has a name.
 pub(super) const NO_CLIENT: &str =
     "No client is named in this input: callers cannot be told apart, and which card a caller held is a guess";
+
+/// How much was read: records, and facts where `serve` or an export kept those.
+pub(super) fn amount(intake: &Intake) -> String {
+    let (kept, facts) = (intake.kept(), || count(intake.kept(), "kept fact"));
+    match intake.records().saturating_sub(kept) {
+        0 if kept > 0 => facts(),
+        records if kept > 0 => format!("{} and {}", count(records, "record"), facts()),
+        records => count(records, "record"),
+    }
+}
 
 /// Rules whose silence says something: named while they are few.
 pub(super) fn by_whom(report: &Report) -> String {
@@ -91,6 +101,16 @@ pub(super) fn date_time(at: Instant) -> String {
     utc(at).format("%Y-%m-%d %H:%M:%SZ").to_string()
 }
 
+/// Date and time as somebody gave it, with the part of a second if it has one: `2026-11-30 06:15:34.500Z`. The last instant of a
+/// day is what a date alone means: `the end of 2026-11-30`.
+pub fn moment(at: Instant) -> String {
+    let next = Instant(at.0.saturating_add(1));
+    if day(next) != day(at) {
+        return format!("the end of {}", day(at));
+    }
+    utc(at).format("%Y-%m-%d %H:%M:%S%.fZ").to_string()
+}
+
 /// Time to the millisecond where it has any, with the date only where it is not the given day: `06:15:34.786Z`.
 pub(super) fn time_on(day_of_page: NaiveDate, at: Instant) -> String {
     let at_utc = utc(at);
@@ -101,11 +121,15 @@ pub(super) fn time_on(day_of_page: NaiveDate, at: Instant) -> String {
 
 /// The window in which findings must have been seen to be shown, and how many are left out for it.
 pub(super) fn window(report: &Report) -> Option<String> {
-    let since = report.since.map(|since| format!("since {}", date_time(since)));
-    let until = report.until.map(|until| format!("until {}", date_time(until)));
+    bounds(report).map(|bounds| format!("seen {bounds}, {} outside of that", count(report.outside, "finding")))
+}
+
+/// Begin and end of the window, as far as it has any: `since 2026-11-30 06:15:34Z until the end of 2026-11-30`.
+pub(super) fn bounds(report: &Report) -> Option<String> {
+    let since = report.since.map(|since| format!("since {}", moment(since)));
+    let until = report.until.map(|until| format!("until {}", moment(until)));
     let bounds: Vec<String> = since.into_iter().chain(until).collect();
-    (!bounds.is_empty())
-        .then(|| format!("seen {}, {} outside of that", bounds.join(" "), count(report.outside, "finding")))
+    (!bounds.is_empty()).then(|| bounds.join(" "))
 }
 
 /// A place that editors and people understand: `day.ndjson:12`, `day.pb at byte 4096`, `day.har log.entries[12]`. The folder
@@ -156,6 +180,7 @@ fn utc(at: Instant) -> DateTime<Utc> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::findings::SourceIntake;
 
     #[test]
     fn text_from_outside_cannot_control_the_terminal() {
@@ -172,6 +197,27 @@ mod tests {
         assert_eq!(time_on(day(Instant(0)), at), "2026-11-30 06:15:34.786Z");
         assert_eq!(time_on(day(at), Instant(1_796_019_334_000_000_000)), "06:15:34Z");
         assert_eq!(date_time(at), "2026-11-30 06:15:34Z");
+    }
+
+    #[test]
+    fn bounds_are_told_as_they_were_given() {
+        let told = |text: &str| moment(Instant::parse_rfc3339(text).unwrap());
+        assert_eq!(told("2026-11-30T00:00:00Z"), "2026-11-30 00:00:00Z");
+        assert_eq!(told("2026-11-30T06:15:34.5Z"), "2026-11-30 06:15:34.500Z");
+        assert_eq!(told("2026-11-30T06:15:34.786336Z"), "2026-11-30 06:15:34.786336Z");
+        // What `--until 2026-11-30` is read as.
+        assert_eq!(told("2026-11-30T23:59:59.999999999Z"), "the end of 2026-11-30");
+        assert_eq!(told("2026-11-30T23:59:59.999Z"), "2026-11-30 23:59:59.999Z");
+    }
+
+    #[test]
+    fn what_was_read_is_called_what_it_is() {
+        let of = |records: u64, kept: u64| {
+            let source = SourceIntake { records, kept, ..SourceIntake::default() };
+            amount(&Intake { sources: vec![source], ..Intake::default() })
+        };
+        assert_eq!([of(0, 0), of(1, 0), of(2, 2)], ["0 records", "1 record", "2 kept facts"]);
+        assert_eq!(of(3, 1), "2 records and 1 kept fact");
     }
 
     #[test]

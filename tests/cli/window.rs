@@ -34,7 +34,29 @@ fn a_time_before_the_end_is_from_the_last_fact() {
     assert_eq!(shown(&["--since", "1h"]).0, all);
     let (last_second, summary) = shown(&["--since", "1s"]);
     assert!(last_second.len() < all.len());
-    assert!(summary["since"].as_str().unwrap().starts_with("2026-11-30T06:1"), "{summary}");
+    let since = summary["since"].as_str().unwrap();
+    assert!(since.starts_with("2026-11-30T06:1"), "{summary}");
+    // The last fact is no whole second: the page says the same instant as the summary.
+    assert!(since.contains('.'), "{since}");
+    let page = stdout(&run(&["analyze", CAPTURE, "--since", "1s"])).replace("\n  ", " ");
+    let told = since.replace('T', " ");
+    assert!(page.contains(&format!("; seen since {told}, ")), "{told}: {page}");
+}
+
+#[test]
+fn a_date_is_told_as_it_was_meant() {
+    let args = ["analyze", CAPTURE, "--rule", "unknown_skill", "--since", "2026-11-30", "--until", "2026-11-30"];
+    let page = stdout(&run(&args)).replace("\n  ", " ");
+    assert!(page.contains("seen since 2026-11-30 00:00:00Z until the end of 2026-11-30, 0 findings outside"), "{page}");
+    let page =
+        stdout(&run(&["analyze", CAPTURE, "--rule", "unknown_skill", "--as-of", "2026-11-30"])).replace("\n  ", " ");
+    assert!(page.contains("as of the end of 2026-11-30"), "{page}");
+    let output = run(&["analyze", CAPTURE, "--since", "2026-12-01", "--until", "2026-11-30"]);
+    assert!(
+        stderr(&output).contains("--since is after --until: 2026-12-01 00:00:00Z and the end of 2026-11-30"),
+        "{}",
+        stderr(&output)
+    );
 }
 
 #[test]

@@ -20,6 +20,7 @@ fn sample() -> Coverage {
         shown: vec![],
         records,
         logs: 0,
+        kept: 0,
         rejects: u64::from(records == 7),
     };
     Coverage {
