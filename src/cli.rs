@@ -335,6 +335,7 @@ pub enum Card {
         cards: Vec<PathBuf>,
     },
     /// Tell in words what changed; exit with 1 if anything did
+    #[command(after_help = "Exit codes: 0 nothing changed, 1 something did, 2 there are no two cards to compare.")]
     Diff {
         /// The card before; alone, a capture in which cards were fetched again
         #[arg(value_name = "BEFORE")]

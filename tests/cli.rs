@@ -42,8 +42,12 @@ mod blind;
 mod cases;
 #[path = "cli/coverage.rs"]
 mod coverage;
+#[path = "cli/data.rs"]
+mod data;
 #[path = "cli/looks.rs"]
 mod looks;
+#[path = "cli/mistakes.rs"]
+mod mistakes;
 #[path = "cli/pages.rs"]
 mod pages;
 #[path = "cli/settings.rs"]

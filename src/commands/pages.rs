@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use anyhow::Context;
+use anyhow::{Context, bail};
 use clap::CommandFactory;
 use clap_mangen::Man as Page;
 
@@ -26,11 +26,23 @@ pub(super) fn man(args: &Man) -> anyhow::Result<Outcome> {
     match &args.dir {
         None => print(&page(program)?)?,
         Some(folder) => {
-            std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
+            make(folder)?;
             write(folder, "a2a-drift", program)?;
         }
     }
     Ok(Outcome::Clean)
+}
+
+/// Makes a folder if it is not there. One within a folder that is not there was hardly meant.
+fn make(folder: &Path) -> anyhow::Result<()> {
+    match std::fs::create_dir(folder) {
+        Err(_) if folder.is_dir() => Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let above = folder.parent().unwrap_or(folder);
+            bail!("{}: there is no folder {}; make it first", folder.display(), above.display())
+        }
+        made => made.with_context(|| folder.display().to_string()),
+    }
 }
 
 /// Writes the page of a command, and those of the commands below it.

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use super::cases;
 use super::corpus::{corpus, known_rule};
-use super::{Outcome, configure, page_width, print, say, terminal_width};
+use super::{Outcome, configure, page_width, print, say, terminal_width, told_width};
 use crate::cli::{Global, Rules};
 use crate::config::{Config, Overrides};
 use crate::rules::{self, Corpus, CorpusError, render};
@@ -16,7 +16,7 @@ pub(super) fn run(args: Rules, global: &Global) -> anyhow::Result<Outcome> {
     let config = configure(global, Overrides::default())?;
     let corpus = || corpus(&config);
     let text = match args {
-        Rules::List => render::list(&corpus()?, terminal_width()),
+        Rules::List => render::list(&corpus()?, terminal_width().or_else(told_width)),
         Rules::Show { id, sql } => show(&corpus()?, &id, sql)?,
         Rules::Docs => render::readme(&corpus()?),
         Rules::Alerts { runbook_base } => render::alerts(&corpus()?, &runbook_base),

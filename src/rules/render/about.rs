@@ -4,6 +4,7 @@
 
 use super::super::corpus::{Rule, View};
 use super::super::params::Params;
+use super::super::query::Query;
 use crate::findings::Severity;
 
 /// A labelled line.
@@ -38,6 +39,7 @@ pub(super) fn rule(rule: &Rule) -> Vec<About> {
     ];
     lines.push(words("ends", ends(rule).to_owned()));
     lines.extend(thresholds(&header.params));
+    lines.extend(conventions(&header.params, &rule.query));
     lines.push(About { label: "reads", values: Values::Queries(rule.query.reads.clone()) });
     lines.push(words("status", format!("{} since {}", header.status.as_str(), header.since)));
     lines
@@ -55,6 +57,7 @@ pub(super) fn view(view: &View) -> Vec<About> {
         None => words("stored", "no: it becomes part of what reads it".to_owned()),
     }];
     lines.extend(thresholds(&view.header.params));
+    lines.extend(conventions(&view.header.params, &view.query));
     lines.push(About { label: "reads", values: Values::Queries(view.query.reads.clone()) });
     lines
 }
@@ -69,6 +72,28 @@ pub(super) fn next(rule: &Rule) -> &str {
 fn thresholds(params: &Params) -> Option<About> {
     let values: Vec<String> = params.iter().map(|(name, value)| format!("{name} = {value}")).collect();
     (!values.is_empty()).then(|| code("thresholds", values))
+}
+
+/// Thresholds that judge nothing, each with how it stands in a query: somebody's rule may call something else so.
+const CONVENTIONS: [(&str, &str, &str); 3] = [
+    (
+        "named",
+        "<= $named",
+        "how many a finding names, or has as evidence, before it only counts the rest; changes no verdict",
+    ),
+    (
+        "shown",
+        "<= $shown",
+        "how many facts of a kind a finding has as evidence; it counts all of them; changes no verdict",
+    ),
+    ("block", "$block * 1.0", "how many rows are looked through at once, for speed; changes no verdict"),
+];
+
+/// What those of a query do.
+fn conventions(params: &Params, query: &Query) -> impl Iterator<Item = About> {
+    let is_used = |name: &str, use_of_it: &str| params.contains_key(name) && query.text.contains(use_of_it);
+    let used = CONVENTIONS.into_iter().filter(move |(name, use_of_it, _)| is_used(name, use_of_it));
+    used.map(|(name, _, does)| words(name, does.to_owned()))
 }
 
 fn words(label: &'static str, words: String) -> About {
