@@ -14,7 +14,7 @@ use tokio::time::sleep_until;
 
 use super::complaints::{Complaints, Rejected};
 use super::horizon::Horizon;
-use super::joining::Joins;
+use super::joining::{Joins, Lent};
 use super::news::{News, Recall, Telling};
 use super::reading::{Decoded, Reading};
 use super::saving::Saving;
@@ -24,11 +24,12 @@ use crate::api::Readiness;
 use crate::decode::record::{Record, Reject, RejectReason};
 use crate::decode::request::Received;
 use crate::instant::Instant;
-use crate::normalize::open::{Ahead, OpenNormalizer};
+use crate::normalize::open::{Ahead, OpenNormalizer, Read as ReadTraces};
 use crate::normalize::{Arrival, NormalizerSettings};
 use crate::publish::prometheus::Service;
 use crate::receive::Incomplete;
 use crate::receive::listen::{Answer, Route, Signal};
+use crate::tables::FactsDelta;
 use crate::telemetry::Instruments;
 
 /// Requests that are made durable together, at most, and their bytes.
@@ -272,6 +273,75 @@ impl Intake {
     fn ignored(&self) -> u64 {
         let counts = self.normalizer.counts();
         counts.not_a2a + counts.passed_over
+    }
+
+    /// Does what is due between portions of much work: what arrived becomes facts by it.
+    async fn keep_up(&mut self) {
+        if self.joins.is_done() {
+            let read = self.joins.is_read().await;
+            self.end_join(read).await;
+        }
+        if self.saving.has_some() {
+            self.saving.save_some(clock(), &self.service);
+        }
+        if self.joins.next() <= Stopwatch::now() {
+            self.look();
+        }
+    }
+
+    /// Passes on what waits, and begins to read open traces if it is time.
+    fn look(&mut self) {
+        let watch = Stopwatch::now();
+        self.joins.look(watch);
+        self.telling.pass_on();
+        let is_due = self.joins.settle_is_due();
+        if is_due {
+            self.saving.measure(&self.service);
+            self.service.open_records(self.normalizer.load().pieces as u64);
+        }
+        // Not while what the last time gave is on its way to the disk.
+        if !self.joins.may_begin(watch) || self.saving.has_some() {
+            return;
+        }
+        let mut before = None;
+        if is_due {
+            self.joins.settle(watch);
+            before = self.settles();
+        }
+        self.begin_join(before, watch);
+    }
+
+    /// What arrived before when is to settle, if anything is; none while the disk refuses.
+    fn settles(&mut self) -> Option<Instant> {
+        let now = clock();
+        let load = self.normalizer.load();
+        let is_open = load.groups + load.waiting + load.unsure > 0;
+        let settle = i64::try_from(self.settle.as_nanos()).unwrap_or(i64::MAX);
+        (self.saving.is_clear(now, &self.service) && is_open).then(|| Instant(now.0.saturating_sub(settle)))
+    }
+
+    fn begin_join(&mut self, before: Option<Instant>, since: Stopwatch) {
+        let arrived = self.joins.take_stirred();
+        if arrived.is_none() && before.is_none() {
+            return;
+        }
+        if let Some(joining) = self.normalizer.begin_join(before) {
+            let arrived = arrived.unwrap_or_else(clock);
+            self.joins.begin(joining, Lent { arrived, before }, since);
+        }
+    }
+
+    /// Has what is final of what was read stored, and tells the judge.
+    async fn end_join(&mut self, read: ReadTraces) {
+        let Some((Lent { arrived, before }, took)) = self.joins.end() else { return };
+        let mut settled = self.normalizer.end_join(read);
+        tracing::debug!(records = self.normalizer.load().pieces, ?took, "open traces were read");
+        // Nothing was added to them since.
+        settled.facts.commons_mut().for_each(|common| common.received_at = common.received_at.or(before));
+        let FactsDelta { added: mut came, removed: went } = std::mem::take(&mut settled.change);
+        self.saving.put_off(settled);
+        came.commons_mut().for_each(|common| common.received_at = common.received_at.or(Some(arrived)));
+        self.telling.tell(News { came, went, since: arrived, is_sent: false }).await;
     }
 }
 

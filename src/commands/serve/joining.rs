@@ -1,17 +1,13 @@
-//! Reading open traces anew beside taking in, and settling those that nothing came for.
+//! When open traces are read anew, and that it is done beside taking in.
 //!
-//! In: what is open. Out: what it gives, to disk and judge. Takes long where much is open; senders do not wait for it.
+//! In: what is open, lent. Out: what it gives, when it is read. Takes long where much is open; senders do not wait for it.
 
 use std::time::{Duration, Instant as Stopwatch};
 
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::clock;
-use super::intake::Intake;
-use super::news::News;
 use crate::instant::Instant;
-use crate::normalize::open::Read;
-use crate::tables::FactsDelta;
+use crate::normalize::open::{Joining, Read};
 
 /// How often open traces are read anew, where that takes no time.
 const JOIN_EVERY: Duration = Duration::from_millis(250);
@@ -38,10 +34,16 @@ pub(super) struct Joins {
 struct Running {
     read: JoinHandle<Read>,
     since: Stopwatch,
+    what: Lent,
+}
+
+/// What is known of open traces that are read.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Lent {
     /// When what they give arrived.
-    arrived: Instant,
+    pub(super) arrived: Instant,
     /// Nothing was added to what settles since.
-    before: Option<Instant>,
+    pub(super) before: Option<Instant>,
 }
 
 impl Default for Joins {
@@ -59,7 +61,7 @@ impl Joins {
 
     /// When the oldest of what was not read yet, or is being read, arrived.
     pub(super) fn oldest(&self) -> Option<Instant> {
-        self.stirred.into_iter().chain(self.running.as_ref().map(|running| running.arrived)).min()
+        self.stirred.into_iter().chain(self.running.as_ref().map(|running| running.what.arrived)).min()
     }
 
     /// When the next look is due.
@@ -79,82 +81,48 @@ impl Joins {
             },
         }
     }
-}
 
-impl Intake {
-    /// Does what is due between portions of much work: what arrived becomes facts by it.
-    pub(super) async fn keep_up(&mut self) {
-        if self.joins.running.as_ref().is_some_and(|running| running.read.is_finished()) {
-            let read = self.joins.is_read().await;
-            self.end_join(read).await;
-        }
-        if self.saving.has_some() {
-            self.saving.save_some(clock(), &self.service);
-        }
-        if self.joins.next <= Stopwatch::now() {
-            self.look();
-        }
+    /// Whether what was being read is.
+    pub(super) fn is_done(&self) -> bool {
+        self.running.as_ref().is_some_and(|running| running.read.is_finished())
     }
 
-    /// Passes on what waits, and begins to read open traces if it is time.
-    pub(super) fn look(&mut self) {
-        let watch = Stopwatch::now();
-        self.joins.next = watch + JOIN_EVERY;
-        self.telling.pass_on();
-        let mut before = None;
-        if self.joins.settled.elapsed() >= SETTLE_EVERY {
-            self.saving.measure(&self.service);
-            self.service.open_records(self.normalizer.load().pieces as u64);
-            before = self.settles(watch);
-        }
-        if self.may_join(watch) {
-            self.begin_join(watch, before);
-        }
+    /// Takes note of a look: the next one is due some time later.
+    pub(super) fn look(&mut self, now: Stopwatch) {
+        self.next = now + JOIN_EVERY;
     }
 
-    /// Not while what the last time gave is on its way to the disk.
-    fn may_join(&self, watch: Stopwatch) -> bool {
-        self.joins.running.is_none() && self.joins.rest <= watch && !self.saving.has_some()
+    /// Whether it is time to look what settles.
+    pub(super) fn settle_is_due(&self) -> bool {
+        self.settled.elapsed() >= SETTLE_EVERY
     }
 
-    /// What arrived before when is to settle, if anything is; none while the disk refuses.
-    fn settles(&mut self, watch: Stopwatch) -> Option<Instant> {
-        if !self.may_join(watch) {
-            return None;
-        }
-        self.joins.settled = watch;
-        let now = clock();
-        let load = self.normalizer.load();
-        let is_open = load.groups + load.waiting + load.unsure > 0;
-        let settle = i64::try_from(self.settle.as_nanos()).unwrap_or(i64::MAX);
-        (self.saving.is_clear(now, &self.service) && is_open).then(|| Instant(now.0.saturating_sub(settle)))
+    /// Takes note that it was looked what settles.
+    pub(super) fn settle(&mut self, now: Stopwatch) {
+        self.settled = now;
     }
 
-    fn begin_join(&mut self, since: Stopwatch, before: Option<Instant>) {
-        let arrived = self.joins.stirred.take();
-        if arrived.is_none() && before.is_none() {
-            return;
-        }
-        let Some(joining) = self.normalizer.begin_join(before) else { return };
-        let arrived = arrived.unwrap_or_else(clock);
+    /// Whether open traces may be read now.
+    pub(super) fn may_begin(&self, now: Stopwatch) -> bool {
+        self.running.is_none() && self.rest <= now
+    }
+
+    /// When the oldest of what was not read arrived: it is read now, if there is any.
+    pub(super) fn take_stirred(&mut self) -> Option<Instant> {
+        self.stirred.take()
+    }
+
+    /// Has open traces read.
+    pub(super) fn begin(&mut self, joining: Joining, what: Lent, since: Stopwatch) {
         let read = spawn_blocking(|| joining.run());
-        self.joins.running = Some(Running { read, since, arrived, before });
+        self.running = Some(Running { read, since, what });
     }
 
-    /// Stores what is final of what was read, and tells the judge.
-    pub(super) async fn end_join(&mut self, read: Read) {
-        let Some(Running { since, arrived, before, .. }) = self.joins.running.take() else { return };
-        let mut settled = self.normalizer.end_join(read);
+    /// What was read is back: what it was, and how long it took.
+    pub(super) fn end(&mut self) -> Option<(Lent, Duration)> {
+        let Running { since, what, .. } = self.running.take()?;
         let took = since.elapsed();
-        tracing::debug!(records = self.normalizer.load().pieces, ?took, "open traces were read");
-        if let Some(before) = before {
-            // Nothing was added to them since.
-            settled.facts.commons_mut().for_each(|common| common.received_at = common.received_at.or(Some(before)));
-        }
-        let FactsDelta { added: mut came, removed: went } = std::mem::take(&mut settled.change);
-        self.saving.put_off(settled);
-        came.commons_mut().for_each(|common| common.received_at = common.received_at.or(Some(arrived)));
-        self.telling.tell(News { came, went, since: arrived, is_sent: false }).await;
-        self.joins.rest = Stopwatch::now() + took * (JOIN_SHARE - 1);
+        self.rest = Stopwatch::now() + took * (JOIN_SHARE - 1);
+        Some((what, took))
     }
 }
