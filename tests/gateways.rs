@@ -10,6 +10,8 @@ mod support;
 
 #[path = "gateways/day.rs"]
 mod day;
+#[path = "gateways/emitters.rs"]
+mod emitters;
 #[path = "gateways/faults.rs"]
 mod faults;
 #[path = "gateways/healthy.rs"]
@@ -18,6 +20,8 @@ mod healthy;
 mod hooks;
 #[path = "gateways/promises.rs"]
 mod promises;
+#[path = "gateways/rest.rs"]
+mod rest;
 #[path = "gateways/write.rs"]
 mod write;
 

@@ -1,8 +1,8 @@
 //! Input that means harm, or has come to harm: the program says what it could not read and where, still judges what is
 //! good beside it, keeps its memory, and lets no secret out.
 //!
-//! `cargo test --test hostile secrets::` one part. `MUTATIONS=500` more mutations of each capture than the few of a
-//! quick run; what fails names the seed that repeats it: `SEED=…`.
+//! `cargo test --test hostile secrets::` one part. `MUTATIONS=500` more mutations of each capture, and of each file of a foreign
+//! format, than the few of a quick run; what fails names the seed that repeats it: `SEED=…`.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking, in its helpers too")]
 #![allow(unreachable_pub, missing_docs, reason = "a test")]
@@ -14,6 +14,8 @@ mod bad;
 mod carriers;
 #[path = "hostile/crafted.rs"]
 mod crafted;
+#[path = "hostile/formats.rs"]
+mod formats;
 #[path = "hostile/logs.rs"]
 mod logs;
 #[path = "hostile/mutate.rs"]

@@ -9,6 +9,7 @@ use super::Limits;
 use super::body::{self, ReadBody};
 use super::headers::{absolute_url, hex_id, read as read_headers, trace_context};
 use super::record::{Body, Chunk, Exchange, Headers, Observer, Origin, Reject, RejectReason, Sink};
+use super::times;
 use crate::instant::Instant;
 
 /// Whether an object is an exchange line.
@@ -35,7 +36,6 @@ pub(super) fn read(
     let mut exchange = empty(origin);
     read_times(&map, &mut exchange);
     note_time(&map, &exchange, sink);
-    note_nanoseconds(&map, origin, sink);
     read_parties(&map, &mut exchange);
     exchange.chunks = read_chunks(map.remove("chunks"), exchange.started_at);
     exchange.client_disconnected = flag(&map, "client_disconnected");
@@ -65,20 +65,14 @@ fn read_times(map: &Map<String, Value>, exchange: &mut Exchange) {
     exchange.ended_at = ended(exchange.started_at, map.get("time_ms").and_then(Value::as_f64));
 }
 
-/// Turns a time that was given and is none into a reject; the exchange is kept.
+/// Turns a time that was given and is none into a reject; the exchange is kept. The precise time counts, whatever the other
+/// says.
 pub(super) fn note_time(map: &Map<String, Value>, exchange: &Exchange, sink: &mut dyn Sink) {
-    let given = map.get("startedDateTime").is_some_and(|time| !time.is_null() && time.as_str() != Some(""));
-    if given && exchange.started_at.is_none() {
-        let detail = "startedDateTime is no time of the years 1970 to 2199".to_owned();
-        sink.reject(Reject { origin: exchange.origin.clone(), reason: RejectReason::BadField, detail });
-    }
-}
-
-/// As [`note_time`], of the precise time, whatever the other says.
-fn note_nanoseconds(map: &Map<String, Value>, origin: &Origin, sink: &mut dyn Sink) {
-    if map.get("start_unix_ns").is_some_and(|time| !time.is_null() && nanoseconds(time).is_none()) {
-        let detail = "start_unix_ns is no nanoseconds of the years 2001 to 2199".to_owned();
-        sink.reject(Reject { origin: origin.clone(), reason: RejectReason::BadField, detail });
+    let precise = map.get("start_unix_ns");
+    if times::is_given(precise) && precise.and_then(nanoseconds).is_none() {
+        times::note_bad("start_unix_ns", &exchange.origin, sink);
+    } else if exchange.started_at.is_none() && times::is_given(map.get("startedDateTime")) {
+        times::note_bad("startedDateTime", &exchange.origin, sink);
     }
 }
 
@@ -126,6 +120,7 @@ pub fn empty(origin: &Origin) -> Exchange {
         chunks: Vec::new(),
         client_disconnected: false,
         truncated: false,
+        line_keys: Vec::new(),
     }
 }
 
@@ -336,7 +331,7 @@ mod tests {
     #[test]
     fn nanoseconds_that_no_clock_shows_are_reported_and_the_written_time_stands() {
         for (given, rejects) in [
-            (json!(0), 1),
+            (json!(0), 0),
             (json!(-5), 1),
             (json!(u64::MAX), 1),
             (json!(7_258_118_400_000_000_000_i64), 1),
@@ -351,8 +346,18 @@ mod tests {
                 read(line.as_object().unwrap().clone(), &Collected::origin(), &Limits::default(), &mut sink).unwrap();
             assert!(read.started_at.is_some_and(|at| at.0 / 1_000_000_000 == 1_796_019_334), "{given}");
             let reasons: Vec<_> = sink.rejects.iter().map(|reject| reject.reason).collect();
-            assert_eq!(reasons, vec![RejectReason::BadField; rejects], "{given}");
+            assert_eq!(reasons, vec![RejectReason::BadTime; rejects], "{given}");
         }
+    }
+
+    #[test]
+    fn an_exchange_of_two_bad_times_is_told_once() {
+        let line = json!({"start_unix_ns": -5, "startedDateTime": "2026-11-31T06:15:34Z", "request": {"method": "GET", "url": "http://a/"}});
+        let mut sink = Collected::default();
+        let read =
+            read(line.as_object().unwrap().clone(), &Collected::origin(), &Limits::default(), &mut sink).unwrap();
+        let reasons: Vec<_> = sink.rejects.iter().map(|reject| reject.reason).collect();
+        assert_eq!((read.started_at, reasons), (None, vec![RejectReason::BadTime]));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use super::record::{Attributes, Origin, Record, Reject, RejectReason, Sink};
+use super::times;
 use crate::instant::Instant;
 
 /// Log carriers that may stand around one another.
@@ -18,6 +19,8 @@ pub(super) const MOST_NESTED: u8 = 4;
 pub(super) struct Frame<'a> {
     /// Time of a log prefix or carrier.
     pub(super) at: Option<Instant>,
+    /// A carrier gave a time that is none.
+    pub(super) has_bad_time: bool,
     /// Name of the server-sent event.
     pub(super) sse_event: &'a str,
     /// Where the carriers say it was written, as resource attributes.
@@ -37,6 +40,8 @@ pub(super) struct Frame<'a> {
 pub(super) struct Said {
     /// When it was written.
     pub(super) at: Option<Instant>,
+    /// It gave a time that is none.
+    pub(super) has_bad_time: bool,
     /// Where it was written, as resource attributes.
     pub(super) labels: Attributes,
     /// 32 lower-case hex digits; empty when unknown.
@@ -57,6 +62,7 @@ impl Frame<'_> {
         let span = if said.trace_id.is_empty() { &self.span_id } else { &said.span_id };
         Frame {
             at: said.at.or(self.at),
+            has_bad_time: said.has_bad_time || self.has_bad_time,
             sse_event: "",
             trace_id: trace.clone(),
             span_id: span.clone(),
@@ -73,8 +79,8 @@ impl Frame<'_> {
 
     /// The frame of the data of a server-sent event.
     pub(super) fn with_event<'e>(&self, sse_event: &'e str) -> Frame<'e> {
-        let Frame { at, labels, trace_id, span_id, depth, stream, .. } = self.clone();
-        Frame { at, sse_event, labels, trace_id, span_id, depth, stream }
+        let Frame { at, has_bad_time, labels, trace_id, span_id, depth, stream, .. } = self.clone();
+        Frame { at, has_bad_time, sse_event, labels, trace_id, span_id, depth, stream }
     }
 
     /// Gives a record what it lacks and the carriers know.
@@ -109,6 +115,25 @@ impl Frame<'_> {
         if resource.0.is_empty() {
             resource.clone_from(&self.labels);
         }
+    }
+}
+
+/// Whether it is known when a record was; spans have times of their own.
+fn has_time(record: &Record) -> bool {
+    match record {
+        Record::Exchange(exchange) => exchange.started_at.or(exchange.ended_at).is_some(),
+        Record::Log(log) => log.at.is_some(),
+        Record::Document(document) => document.at.is_some(),
+        Record::Span(_) => true,
+    }
+}
+
+fn origin(record: &Record) -> &Origin {
+    match record {
+        Record::Exchange(exchange) => &exchange.origin,
+        Record::Log(log) => &log.origin,
+        Record::Document(document) => &document.origin,
+        Record::Span(span) => &span.origin,
     }
 }
 
@@ -192,6 +217,9 @@ pub(super) struct Framed<'f, 'a> {
 impl Sink for Framed<'_, '_> {
     fn record(&mut self, mut record: Record) {
         self.frame.complete(&mut record);
+        if self.frame.has_bad_time && !has_time(&record) {
+            times::note_bad("time of a log's line", origin(&record), self.delivery);
+        }
         self.delivery.record(record);
     }
 

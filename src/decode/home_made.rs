@@ -13,6 +13,7 @@ use super::exchange::{empty, ended, finish, implied_observer, instant, read_body
 use super::headers::{absolute_url, read as read_headers};
 use super::key_map::{Field, KeyMap, plain};
 use super::record::{Exchange, Headers, Observer, Origin, Sink};
+use super::times;
 use super::tree;
 
 /// Levels of objects in which spellings are looked for.
@@ -29,6 +30,12 @@ const WRAPPERS: [&str; 9] = ["", "http", "exchange", "data", "payload", "entry",
 
 /// A call that lasts longer is none: the number is a time.
 const MOST_SECONDS: f64 = 1e6;
+
+/// Members that Envoy or nginx writes, and no recorder of somebody's making.
+const PROXY_WORDS: [&str; 5] = ["responseflags", "upstreamcluster", "upstreamresponsetime", "timeiso8601", "timelocal"];
+
+/// Names of members that are kept of a line.
+const LINE_KEYS: usize = 64;
 
 const METHODS: [&str; 7] = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"];
 
@@ -63,6 +70,11 @@ pub(super) fn read(
         return None;
     }
     read_times(&found, &mut exchange);
+    if exchange.started_at.is_none()
+        && found.get_where(Field::Start, |time| times::is_meant(time).then_some(())).is_some()
+    {
+        times::note_bad("the time", origin, sink);
+    }
     read_parties(&found, &mut exchange);
     exchange.truncated = found.flag(Field::Truncated);
     exchange.client_disconnected = found.flag(Field::ClientDisconnected);
@@ -74,6 +86,9 @@ pub(super) fn read(
     (exchange.request_body, exchange.response_body) = (request.body, response.body);
     // nginx knows no bodies of answers.
     exchange.truncated |= is_proxy(&found) && found.get(Field::ResponseBody).is_none();
+    if is_access_line(&found) {
+        exchange.line_keys = map.keys().filter(|key| key.len() <= KEY_BYTES).take(LINE_KEYS).cloned().collect();
+    }
     let trace_id = found.text(Field::TraceId).unwrap_or_default();
     finish(&mut exchange, &trace_id, sink).then_some(exchange)
 }
@@ -162,6 +177,14 @@ fn read_parties(found: &Found<'_>, exchange: &mut Exchange) {
 /// Whether a proxy wrote the line: Envoy's and nginx's words.
 fn is_proxy(found: &Found<'_>) -> bool {
     found.members.contains_key("responseflags") || found.get_where(Field::RequestSeconds, request_seconds).is_some()
+}
+
+/// Whether the object is a line of an access log, whatever bodies it holds: by words that only a proxy has, or by nginx's
+/// duration where nothing of the answer stands beside it, which nginx alone does not know.
+fn is_access_line(found: &Found<'_>) -> bool {
+    let has_word = || PROXY_WORDS.iter().any(|word| found.members.contains_key(*word));
+    let has_answer = || found.get(Field::ResponseBody).or_else(|| found.get(Field::ResponseHeaders)).is_some();
+    has_word() || (found.get_where(Field::RequestSeconds, request_seconds).is_some() && !has_answer())
 }
 
 /// The members of an object by their plain path, down to [`LEVELS`].

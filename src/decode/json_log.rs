@@ -12,6 +12,7 @@ use super::exchange::instant;
 use super::frame::Frame;
 use super::headers::hex_id;
 use super::record::{Attributes, LogRecord, Origin};
+use super::times;
 use crate::instant::Instant;
 
 /// Names of the time, the surest first.
@@ -59,11 +60,12 @@ pub(super) fn read(
     origin: &Origin,
     frame: &Frame<'_>,
 ) -> Result<LogRecord, Map<String, Value>> {
-    let own_time = TIME_KEYS.iter().find_map(|key| map.get(*key)).and_then(time);
+    let own_time = TIME_KEYS.iter().filter_map(|key| map.get(*key)).find_map(time);
     let level = LEVEL_KEYS.iter().find_map(|key| map.get(*key)).and_then(level);
     let logger = first_text(&map, &LOGGER_KEYS).unwrap_or_default().to_owned();
     let is_said = first_text(&map, &MESSAGE_KEYS).is_some() || map.get("fields").is_some_and(Value::is_object);
-    let is_timed = own_time.or(frame.at).is_some();
+    let has_bad_time = || bad_time(&map).is_some_and(|key| map.get(key).is_some_and(Value::is_string));
+    let is_timed = own_time.or(frame.at).is_some() || has_bad_time();
     let is_line = if is_timed {
         let other_than_time = |key: &String| !TIME_KEYS.contains(&key.as_str());
         map.iter().any(|(key, value)| other_than_time(key) && !value.is_object() && !value.is_array())
@@ -94,6 +96,13 @@ pub(super) fn read(
         trace_id,
         span_id,
     })
+}
+
+/// The member that means the time of a line, of which none can be read.
+pub(super) fn bad_time(map: &Map<String, Value>) -> Option<&'static str> {
+    let given = || TIME_KEYS.iter().filter_map(|key| Some((*key, map.get(*key)?)));
+    let is_known = given().any(|(_, value)| time(value).is_some());
+    given().find(|(_, value)| !is_known && times::is_meant(value)).map(|(key, _)| key)
 }
 
 /// First text that is not empty, by any of its names.
@@ -260,6 +269,19 @@ mod tests {
             json!({"kind": "Deployment", "name": "n"}),
         ] {
             assert_eq!(line(value.clone(), &Frame::default()), None, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_date_that_is_none_is_a_sign_as_well_and_another_time_stands_in_for_it() {
+        let bad = own(json!({"time": "2026-11-31T06:15:34Z", "x": 1}));
+        assert_eq!((bad.at, bad.body.as_object().and_then(bad_time)), (None, Some("time")));
+        let known = own(json!({"time": "06:15:34", "timestamp": "2026-11-30T06:15:34.5Z", "x": 1}));
+        assert_eq!((known.at, known.body.as_object().and_then(bad_time)), (AT, None));
+        // Durations, and what was never set.
+        for time in [json!(12.5), json!("12ms"), json!(null), json!("0001-01-01T00:00:00Z"), json!("-")] {
+            let line = json!({"time": time, "level": "info", "msg": "m"});
+            assert_eq!(bad_time(line.as_object().unwrap()), None, "{time}");
         }
     }
 

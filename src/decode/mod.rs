@@ -41,11 +41,13 @@ mod lines;
 mod literal;
 mod node_repr;
 mod position;
+mod resume;
 mod route;
 mod scanner;
 #[cfg(test)]
 mod so_far;
 mod streams;
+mod times;
 mod trace_export;
 mod wrapper;
 

@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::otlp::{EXCHANGE_EVENT, deliver_log};
 use super::record::{Attributes, LogRecord, Origin, Sink};
+use super::times;
 use crate::instant::Instant;
 
 /// Start of every own event's name; lines with other events are not ours.
@@ -40,6 +41,10 @@ pub fn decode(value: &Value, origin: &Origin, sink: &mut dyn Sink) -> bool {
         span_id: text(members, &SPAN_KEYS).and_then(|id| digits(id, 16)).unwrap_or_default(),
     };
     sink.recognised(&origin.source, "own-event");
+    let given = TIME_KEYS.iter().find(|key| times::is_given(members.get(**key)));
+    if let Some(key) = given.filter(|_| log.at.is_none()) {
+        times::note_bad(key, origin, sink);
+    }
     deliver_log(log, sink);
     true
 }
@@ -179,8 +184,19 @@ mod tests {
         ] {
             assert_eq!(log(&json!({"event": "a2a.task.state", "time": time})).at, Some(Instant(nanos)), "{time}");
         }
-        for time in [json!("soon"), json!(-1), json!(null), json!([1]), json!(1e300), json!("NaN")] {
+        for time in [json!(null), json!(""), json!([1]), json!(0)] {
             assert_eq!(log(&json!({"event": "a2a.task.state", "time": time})).at, None, "{time}");
+        }
+    }
+
+    #[test]
+    fn a_time_that_is_none_is_told_once_and_costs_the_event_nothing_else() {
+        for time in [json!("soon"), json!(-1), json!(1e300), json!("NaN"), json!("2026-11-31T10:00:00Z")] {
+            let (is_ours, sink) = read(&json!({"event": "a2a.task.state", "time": time, "a2a.task.id": "t1"}));
+            let reasons: Vec<_> = sink.1.iter().map(|reject| (reject.reason, reject.origin.position)).collect();
+            assert_eq!((is_ours, reasons), (true, vec![(RejectReason::BadTime, Position::Line(3))]), "{time}");
+            let [Record::Log(log)] = sink.0.as_slice() else { panic!("{:?}", sink.0) };
+            assert_eq!((log.at, log.attributes.get("a2a.task.id")), (None, Some(&json!("t1"))), "{time}");
         }
     }
 

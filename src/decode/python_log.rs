@@ -9,12 +9,16 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::record::{Attributes, LogRecord, Origin, Record, Sink};
+use super::times;
 use crate::instant::Instant;
 
 /// Decodes a log line of a known logger. False, and nothing delivered, if it is none.
 pub fn decode(line: &str, at: Option<Instant>, origin: &Origin, sink: &mut dyn Sink) -> bool {
     let Some(parsed) = Line::parse(line) else { return false };
     sink.recognised(&origin.source, "python-log");
+    if parsed.has_bad_time {
+        times::note_bad("time of the line", origin, sink);
+    }
     sink.record(Record::Log(Box::new(LogRecord {
         origin: origin.clone(),
         // `asctime` is local time without a zone; the framing's clock names its own.
@@ -41,6 +45,7 @@ struct Line<'l> {
     at: Option<Instant>,
     /// The time names its zone.
     is_zoned: bool,
+    has_bad_time: bool,
     level: &'l str,
     logger: &'l str,
     message: &'l str,
@@ -50,7 +55,7 @@ impl<'l> Line<'l> {
     /// Takes apart `[time] level logger message` with level and logger in either order, and whatever of blanks, colons,
     /// dashes, bars and brackets the format puts between: `logging` has no fixed format, but these are its common ones.
     fn parse(line: &'l str) -> Option<Self> {
-        let (at, is_zoned, mut rest) = split_time(line);
+        let Stamp { at, is_zoned, is_bad, mut rest } = split_time(line);
         let (mut level, mut logger) = (None, None);
         while level.is_none() || logger.is_none() {
             let (word, after) = split_word(rest)?;
@@ -65,7 +70,7 @@ impl<'l> Line<'l> {
         let logger = logger?;
         // `%(filename)s:%(lineno)d` stands for the logger in ADK's own format.
         let rest = if logger.ends_with(".py") { after_line_number(rest) } else { rest };
-        Some(Self { at, is_zoned, level: level?, logger, message: message(rest) })
+        Some(Self { at, is_zoned, has_bad_time: is_bad, level: level?, logger, message: message(rest) })
     }
 }
 
@@ -113,13 +118,23 @@ fn message(rest: &str) -> &str {
     rest.strip_prefix([':', '-', '|']).unwrap_or(rest).trim()
 }
 
-/// Splits off a leading time: `%(asctime)s` (comma before the milliseconds) or ISO 8601, bare or in brackets; and says
-/// whether it names its zone.
-pub(super) fn split_time(line: &str) -> (Option<Instant>, bool, &str) {
+/// A leading time, and what is behind it.
+pub(super) struct Stamp<'l> {
+    pub(super) at: Option<Instant>,
+    /// It names its zone.
+    pub(super) is_zoned: bool,
+    /// It has the form of a time, and is none.
+    pub(super) is_bad: bool,
+    pub(super) rest: &'l str,
+}
+
+/// Splits off a leading time: `%(asctime)s` (comma before the milliseconds) or ISO 8601, bare or in brackets.
+pub(super) fn split_time(line: &str) -> Stamp<'_> {
+    let none = Stamp { at: None, is_zoned: false, is_bad: false, rest: line };
     let text = line.trim_start().trim_start_matches('[');
     // "2026-11-30 06:15:34" has 19 characters, all of them ASCII.
     let Some((seconds, rest)) = text.split_at_checked(19).filter(|(seconds, _)| seconds.starts_with(is_digit)) else {
-        return (None, false, line);
+        return none;
     };
     let after_fraction = match rest.strip_prefix([',', '.']) {
         Some(digits) => digits.trim_start_matches(is_digit),
@@ -128,9 +143,19 @@ pub(super) fn split_time(line: &str) -> (Option<Instant>, bool, &str) {
     let fraction = rest[..rest.len() - after_fraction.len()].replace(',', ".");
     let (zone, after) = split_zone(after_fraction);
     match Instant::parse_rfc3339(&format!("{seconds}{fraction}{zone}")) {
-        Some(at) => (Some(at), !zone.is_empty(), after),
-        None => (None, false, line),
+        Some(at) => Stamp { at: Some(at), is_zoned: !zone.is_empty(), is_bad: false, rest: after },
+        None if has_form(seconds) && times::is_time_like(seconds) => Stamp { is_bad: true, rest: after, ..none },
+        None => none,
     }
+}
+
+/// Whether 19 characters have the form `2026-11-30 06:15:34`, whatever the digits are.
+fn has_form(seconds: &str) -> bool {
+    seconds.bytes().zip(*b"0000-00-00 00:00:00").all(|(byte, form)| match form {
+        b'0' => byte.is_ascii_digit(),
+        b' ' => matches!(byte, b' ' | b'T'),
+        separator => byte == separator,
+    })
 }
 
 /// Splits off `Z`, `+01:00` or `+0100` if the text starts with one, in RFC 3339's form.
@@ -156,7 +181,7 @@ fn is_digit(c: char) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decode::record::{Position, Reject};
+    use crate::decode::record::{Position, Reject, RejectReason};
 
     #[derive(Default)]
     struct Collected(Vec<Record>);
@@ -233,13 +258,26 @@ mod tests {
             "  File \"/app/x.py\", line 250, in wrapper",
             "2026-11-30 06:15:34,786",
             "2026-11-30 06:15:34,786 INFO",
-            "2026-99-99 06:15:34,786 INFO httpx x",
+            "2026-99-99 06:15:34,786 INFO x y",
             "INFO:     127.0.0.1:57340 - \"GET / HTTP/1.1\" 200 OK",
             "ääääääääääääääääääää INFO httpx",
             "1äääääääääää",
             ":::::----[[[[",
         ] {
             assert_eq!(read(line, None), None, "{line}");
+        }
+    }
+
+    #[test]
+    fn a_time_that_is_none_costs_a_line_its_time_only() {
+        for line in ["2026-11-31 06:15:34,786 INFO httpx x", "[2026-11-30T25:15:34Z] httpx INFO x"] {
+            let mut sink = crate::decode::framing::collect::Collected::default();
+            let origin = Origin { source: "test".into(), position: Position::Line(1) };
+            assert!(decode(line, Some(Instant(5)), &origin, &mut sink), "{line}");
+            let [Record::Log(log)] = sink.records.as_slice() else { panic!("{line}") };
+            assert_eq!((log.at, &log.body), (Some(Instant(5)), &Value::from("x")), "the frame's time stands");
+            let reasons: Vec<_> = sink.rejects.iter().map(|reject| reject.reason).collect();
+            assert_eq!(reasons, [RejectReason::BadTime], "{line}");
         }
     }
 

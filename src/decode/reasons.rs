@@ -6,7 +6,7 @@ use super::record::RejectReason;
 
 impl RejectReason {
     /// All of them.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Unreadable,
         Self::BadCompression,
         Self::InflatedTooLarge,
@@ -22,6 +22,7 @@ impl RejectReason {
         Self::MissingField,
         Self::BadField,
         Self::NeedsConversion,
+        Self::BadTime,
         Self::FutureTime,
     ];
 }

@@ -115,6 +115,9 @@ pub struct Exchange {
     pub client_disconnected: bool,
     /// The recorder cut a body short (`truncated`, a size limit): its JSON may be incomplete.
     pub truncated: bool,
+    /// Names of the members of the line, where a gateway's access log held the bodies: they tell whose log it is. Empty
+    /// for what others recorded.
+    pub line_keys: Vec<String>,
 }
 
 /// A piece of a streamed response.
@@ -341,6 +344,8 @@ pub enum RejectReason {
     BadField,
     /// A format that another program converts; the detail gives its command.
     NeedsConversion,
+    /// A time of a record that cannot be read; the record was kept, with what else is known of its time.
+    BadTime,
     /// A time that is yet to come, by more than clocks differ.
     FutureTime,
 }
@@ -364,6 +369,7 @@ impl RejectReason {
             Self::MissingField => "missing-field",
             Self::BadField => "bad-field",
             Self::NeedsConversion => "needs-conversion",
+            Self::BadTime => "bad-time",
             Self::FutureTime => "future-time",
         }
     }

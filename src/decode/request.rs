@@ -150,8 +150,9 @@ impl Sink for Tally<'_> {
     }
 
     fn reject(&mut self, reject: Reject) {
-        // A bad field costs an exchange that field only, as replaced bytes do.
-        let is_kept = matches!(reject.reason, RejectReason::InvalidUtf8 | RejectReason::BadField);
+        // A bad field costs an exchange that field only, as a bad time and replaced bytes do.
+        let is_kept =
+            matches!(reject.reason, RejectReason::InvalidUtf8 | RejectReason::BadField | RejectReason::BadTime);
         self.lost += u64::from(!is_kept);
         if self.first.is_none() {
             self.first = Some(format!("{}: {}", reject.reason.as_str(), reject.detail));

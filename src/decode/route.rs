@@ -11,7 +11,9 @@ use super::key_map::KeyMap;
 use super::record::{Document, LogRecord, Origin, Record, Reject, RejectReason, Sink};
 use super::scanner::Container;
 use super::streams::{Event, Streams};
-use super::{Limits, access_log, document, exchange, har, home_made, json_log, otlp, own_event, trace_export, wrapper};
+use super::{
+    Limits, access_log, document, exchange, har, home_made, json_log, otlp, own_event, times, trace_export, wrapper,
+};
 
 /// Keys of an unknown object that its reject names.
 const KEYS_NAMED: usize = 8;
@@ -152,7 +154,7 @@ impl<'a> Router<'a> {
         }
         let Value::Object(map) = value else { return };
         let mut map = match access_log::of_gateway(map, origin, frame) {
-            Ok((record, format)) => return deliver(record, format, &mut sink),
+            Ok((record, format)) => return deliver_timed(record, format, &mut sink),
             Err(map) => map,
         };
         if let Some(entries) = har::take_entries(&mut map) {
@@ -181,11 +183,12 @@ impl<'a> Router<'a> {
             if access_log::is_line(&exchange) {
                 return deliver(access_log::of_exchange(map, &exchange, frame), "access-log", &mut sink);
             }
-            sink.recognised(&origin.source, "home-made-exchange");
+            let format = if exchange.line_keys.is_empty() { "home-made-exchange" } else { "access-log" };
+            sink.recognised(&origin.source, format);
             sink.record(Record::Exchange(Box::new(exchange)));
         } else {
             match json_log::read(map, origin, frame) {
-                Ok(record) => deliver(record, "json-log", &mut sink),
+                Ok(record) => deliver_timed(record, "json-log", &mut sink),
                 Err(map) => self.reject(origin, RejectReason::UnknownShape, &keys_of(&map)),
             }
         }
@@ -207,6 +210,14 @@ impl<'a> Router<'a> {
         }
         otlp::json::decode(value, origin, &mut sink);
     }
+}
+
+/// Delivers a log record that an object was, and takes note of a time of it that is none.
+fn deliver_timed(record: LogRecord, format: &'static str, sink: &mut dyn Sink) {
+    if let Some(member) = record.body.as_object().and_then(json_log::bad_time) {
+        times::note_bad(member, &record.origin, sink);
+    }
+    deliver(record, format, sink);
 }
 
 /// Delivers a log record as a piece of a format.

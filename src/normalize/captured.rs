@@ -54,6 +54,7 @@ pub(crate) fn exchange_of_line(source: &Arc<str>, line: u64, text: &str) -> Exch
             .collect(),
         client_disconnected: value["client_disconnected"].as_bool().unwrap_or(false),
         truncated: false,
+        line_keys: Vec::new(),
     }
 }
 

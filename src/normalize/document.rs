@@ -2,7 +2,10 @@
 //!
 //! In: documents with the time of their framing. Out: facts. A JSON-RPC request and its response in one source are taken for
 //! a call; a response alone still tells its task's state. Who spoke to whom is not known, so the agent stays open. What is kept
-//! of streams that may go on is bounded: the longest are cut, and the oldest are taken for ended.
+//! of requests that wait and of streams that may go on is bounded: the longest streams are cut, and the oldest of both are read
+//! as they stand.
+
+mod open_call;
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::Arc;
@@ -12,17 +15,16 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use super::card::{self, CardLook};
-use super::exchange::{self, Understood, answer, rpc};
+use super::exchange::{Understood, answer, rpc};
 use super::json;
 use super::jwks;
 use super::patterns::Patterns;
-use super::protocol::operation::Operation;
 use super::protocol::payload::{self, Payload};
 use super::task::{self, Sighting};
-use crate::decode::exchange::empty;
-use crate::decode::record::{Body, Chunk, Document, Exchange, Headers, Observer, Reject, RejectReason};
+use crate::decode::record::{Document, Headers, Observer, Reject, RejectReason};
 use crate::instant::Instant;
 use crate::tables::{Common, ExchangeRow, Facts};
+use open_call::OpenCall;
 
 /// Requests that wait for their responses, by source and id.
 #[derive(Debug, Default)]
@@ -34,24 +36,12 @@ pub(crate) struct Documents {
     closed: Vec<String>,
     /// Answers to lost requests.
     torn: u64,
-    /// Bytes of events of all streams.
+    /// Bytes of requests that wait, and of events of all streams.
     held: usize,
-    /// Events so far.
+    /// Requests and events so far.
     events: u64,
-    /// Events that were cut off, since they were last asked for.
+    /// Events that were cut off and requests that were given up, since they were last asked for.
     rejects: Vec<Reject>,
-}
-
-#[derive(Debug)]
-struct OpenCall {
-    exchange: Exchange,
-    streams: bool,
-    key: String,
-    /// Something came since it was last asked what it is.
-    stirred: bool,
-    /// Bytes of its events, and which of all events its last was.
-    held: usize,
-    last: u64,
 }
 
 /// A request that waits for its response, or a stream that may go on: its facts as they stand. Bodies stay in memory.
@@ -99,7 +89,10 @@ impl Documents {
             // A new request with an id in use ends the stream that used it.
             let done = self.close_streams(&key, patterns, facts);
             self.lost.remove(&key);
-            self.open.entry(key).or_default().push_back(OpenCall::of(document));
+            self.events += 1;
+            let call = OpenCall::of(document, self.events);
+            self.held += call.weight;
+            self.open.entry(key).or_default().push_back(call);
             return done;
         }
         match self.open.get_mut(&key).and_then(|calls| calls.front_mut()) {
@@ -116,9 +109,7 @@ impl Documents {
                 Understood::A2a { unknown_wrapper: false }
             }
             Some(_) => {
-                let call = self.open.get_mut(&key).and_then(VecDeque::pop_front);
-                let Some(call) = call else { return Understood::NotA2a };
-                self.closed.push(call.key.clone());
+                let Some(call) = self.take_first(&key) else { return Understood::NotA2a };
                 call.answered(document).facts(patterns, facts)
             }
             None => {
@@ -130,31 +121,39 @@ impl Documents {
 
     fn close_streams(&mut self, key: &(Arc<str>, String), patterns: &Patterns, facts: &mut Facts) -> Understood {
         let none = Understood::A2a { unknown_wrapper: false };
-        let Some(calls) = self.open.get_mut(key) else { return none };
-        match calls.front() {
-            Some(call) if call.streams => {
-                let Some(call) = calls.pop_front() else { return none };
-                self.closed.push(call.key.clone());
-                self.held = self.held.saturating_sub(call.held);
-                call.facts(patterns, facts)
-            }
-            _ => none,
+        let streams = self.open.get(key).and_then(VecDeque::front).is_some_and(|call| call.streams);
+        match streams.then(|| self.take_first(key)).flatten() {
+            Some(call) => call.facts(patterns, facts),
+            None => none,
         }
     }
 
-    /// Takes streams for ended, those first of which nothing came for the longest, when all together are longer than one may
-    /// be: until they are half as long, so that it is seldom looked.
+    /// Takes the oldest under an id out of what waits.
+    fn take_first(&mut self, key: &(Arc<str>, String)) -> Option<OpenCall> {
+        let calls = self.open.get_mut(key)?;
+        let call = calls.pop_front()?;
+        if calls.is_empty() {
+            self.open.remove(key);
+        }
+        self.closed.push(call.key.clone());
+        self.held = self.held.saturating_sub(call.bytes());
+        Some(call)
+    }
+
+    /// Reads what waits or may go on as it stands, that first of which nothing came for the longest, when all together is longer
+    /// than one stream may be: until it is half as long, so that it is seldom looked. A stream is taken for ended, and a request
+    /// is given up.
     pub(crate) fn close_surplus(&mut self, most: usize, patterns: &Patterns, facts: &mut Facts) -> Vec<Understood> {
         if self.held <= most {
             return Vec::new();
         }
-        let streams = self.open.values().flatten().filter(|call| call.held > 0);
-        let mut streams: Vec<(u64, usize)> = streams.map(|call| (call.last, call.held)).collect();
-        streams.sort_unstable();
+        let calls = self.open.values().flatten();
+        let mut calls: Vec<(u64, usize)> = calls.map(|call| (call.last, call.bytes())).collect();
+        calls.sort_unstable();
         // The last goes on.
-        streams.pop();
+        calls.pop();
         let mut until = 0;
-        for (last, held) in streams {
+        for (last, held) in calls {
             if self.held <= most / 2 {
                 break;
             }
@@ -162,16 +161,19 @@ impl Documents {
             until = last;
         }
         let mut done = Vec::new();
-        for calls in self.open.values_mut() {
+        let (closed, rejects) = (&mut self.closed, &mut self.rejects);
+        self.open.retain(|_, calls| {
             calls.retain(|call| {
-                let goes_on = call.held == 0 || call.last > until;
+                let goes_on = call.last > until;
                 if !goes_on {
-                    self.closed.push(call.key.clone());
+                    closed.push(call.key.clone());
+                    rejects.extend(call.given_up());
                     done.push(call.facts(patterns, facts));
                 }
                 goes_on
             });
-        }
+            !calls.is_empty()
+        });
         done
     }
 
@@ -226,7 +228,7 @@ impl Documents {
         self.lost.remove(&key);
         if let Some(calls) = self.open.get_mut(&key) {
             for given_up in calls.iter().filter(|call| call.key == waiting.key) {
-                self.held = self.held.saturating_sub(given_up.held);
+                self.held = self.held.saturating_sub(given_up.bytes());
             }
             calls.retain(|call| call.key != waiting.key);
             if calls.is_empty() {
@@ -244,60 +246,6 @@ impl Documents {
 /// A plain error in place of a stream.
 fn is_refusal(document: &Document) -> bool {
     document.sse_event.is_empty() && document.value.get("error").is_some_and(Value::is_object)
-}
-
-impl OpenCall {
-    fn of(document: Document) -> Self {
-        let operation = Operation::from_name(json::text(&document.value, &["method"]));
-        let origin = &document.origin;
-        Self {
-            streams: operation.is_some_and(Operation::streams),
-            key: format!("{}:{}/{}", origin.source, origin.position, json::id(document.value.get("id"))),
-            exchange: exchange_of(document),
-            stirred: true,
-            held: 0,
-            last: 0,
-        }
-    }
-
-    fn answered(mut self, response: Document) -> Self {
-        self.exchange.ended_at = response.at;
-        self.exchange.response_body = Body::Json(response.value);
-        self.exchange.truncated = false;
-        self
-    }
-
-    /// Events come as documents of their own; the call is put together as the stream it was. The bytes that this takes; none
-    /// where the stream would be longer than it may be.
-    fn add_event(&mut self, event: &Document, nth: u64, most: usize) -> Option<usize> {
-        let name = if event.sse_event.is_empty() { String::new() } else { format!("event: {}\n", event.sse_event) };
-        let chunk = Chunk { at: event.at, text: format!("{name}data: {}\n\n", event.value) };
-        let held = chunk.text.len() + size_of::<Chunk>();
-        if self.held + held > most {
-            return None;
-        }
-        self.stirred = true;
-        self.exchange.ended_at = event.at.or(self.exchange.ended_at);
-        self.exchange.chunks.push(chunk);
-        self.held += held;
-        self.last = nth;
-        Some(held)
-    }
-
-    fn facts(&self, patterns: &Patterns, facts: &mut Facts) -> Understood {
-        exchange::facts(&self.exchange, patterns, facts)
-    }
-}
-
-/// The exchange that a request without a carrier was part of. What is not recorded of it counts as cut off, not as silence.
-fn exchange_of(document: Document) -> Exchange {
-    Exchange {
-        started_at: document.at,
-        method: "POST".to_owned(),
-        request_body: Body::Json(document.value),
-        truncated: true,
-        ..empty(&document.origin)
-    }
 }
 
 /// A document that is no call: an answer or event without its request, a webhook body, a card, a key set.
@@ -497,12 +445,54 @@ mod tests {
             take(&mut normalizer, &values.map(|value| (Some(10), value)));
             assert!(normalizer.documents.held <= most, "{}", normalizer.documents.held);
         }
-        let kept: usize = normalizer.documents.open.values().flatten().map(|call| call.held).sum();
+        let kept: usize = normalizer.documents.open.values().flatten().map(OpenCall::bytes).sum();
         assert_eq!(normalizer.documents.held, kept);
         assert!(normalizer.rejects().is_empty());
         let facts = normalizer.finish().facts;
         assert_eq!((facts.exchanges.len(), facts.task_events.len()), (100, 200));
         assert!(facts.exchanges.iter().all(|row| row.own.stream_events == Some(2)));
+    }
+
+    #[test]
+    fn requests_that_nobody_answers_are_given_up_from_the_oldest_on_and_counted() {
+        let (most, count) = (100_000, 1000);
+        let mut normalizer = bounded(most);
+        let request = |id: u16| {
+            let message =
+                json!({"messageId": format!("m{id}"), "role": "ROLE_USER", "parts": [{"text": "x".repeat(500)}]});
+            json!({"jsonrpc": "2.0", "id": id, "method": "SendMessage", "params": {"message": message}})
+        };
+        let reply = |id: u16| json!({"jsonrpc": "2.0", "id": id, "result": {"task": task("TASK_STATE_COMPLETED")}});
+        for id in 0..count {
+            take(&mut normalizer, &[(Some(10), request(id))]);
+            assert!(normalizer.documents.held <= most, "{}", normalizer.documents.held);
+        }
+        let waiting: usize = normalizer.documents.open.values().map(VecDeque::len).sum();
+        assert!((10..100).contains(&waiting), "{waiting}");
+        let given_up = normalizer.rejects();
+        assert_eq!(given_up.len(), usize::from(count) - waiting);
+        assert!(given_up.iter().all(|reject| reject.reason == RejectReason::TooLarge));
+        // The last still finds its answer; that to the first is read by itself. Nothing is held for either.
+        take(&mut normalizer, &[(Some(20), reply(count - 1)), (Some(20), reply(0))]);
+        assert_eq!(normalizer.documents.open.len(), waiting - 1, "what is answered leaves nothing behind");
+        let facts = normalizer.finish().facts;
+        assert_eq!(facts.exchanges.len(), usize::from(count), "given up or not, each was a call");
+        let answered: Vec<_> = facts.exchanges.iter().filter(|row| row.own.reply_state == "completed").collect();
+        assert_eq!(answered.len(), 1);
+        assert_eq!(answered[0].own.message_id, format!("m{}", count - 1));
+        assert_eq!(facts.task_events.len(), 2);
+    }
+
+    #[test]
+    fn requests_that_are_answered_are_never_too_many() {
+        let mut normalizer = bounded(10_000);
+        for _ in 0..1000 {
+            take(
+                &mut normalizer,
+                &[(Some(10), send(1, "SendMessage")), (Some(20), answer(1, task("TASK_STATE_WORKING")))],
+            );
+        }
+        assert_eq!((normalizer.documents.held, normalizer.documents.open.len(), normalizer.rejects().len()), (0, 0, 0));
     }
 
     #[test]

@@ -93,9 +93,12 @@ impl Emitters {
         if met.records > FIRST && !met.records.is_multiple_of(ONE_OF) {
             return;
         }
-        let (scope, attributes, body) = match record {
-            Record::Span(span) => (span.scope.as_str(), Some(&span.attributes), None),
-            Record::Log(log) => (log.scope.as_str(), Some(&log.attributes), log.body.as_object()),
+        let (scope, attributes, body, keys) = match record {
+            Record::Span(span) => (span.scope.as_str(), Some(&span.attributes), None, &[][..]),
+            Record::Log(log) => (log.scope.as_str(), Some(&log.attributes), log.body.as_object(), &[][..]),
+            Record::Exchange(exchange) if !exchange.line_keys.is_empty() => {
+                ("", None, None, exchange.line_keys.as_slice())
+            }
             Record::Exchange(_) | Record::Document(_) => return,
         };
         let said = said(record);
@@ -108,14 +111,16 @@ impl Emitters {
             };
             let by_words =
                 || said.is_some_and(|said| emitter.sentences.iter().any(|words| said.starts_with(words.as_str())));
+            let in_line = || keys.iter().any(|name| begins(name));
             let is_met = met.ids.contains(&emitter.id);
-            if !is_met && !by_scope && !by_words() && !attributes.is_some_and(named) && !in_body() {
+            if !is_met && !by_scope && !by_words() && !attributes.is_some_and(named) && !in_body() && !in_line() {
                 continue;
             }
             met.tell(emitter);
             let has = |name: &String| {
                 attributes.is_some_and(|attributes| attributes.get(name).is_some())
                     || body.is_some_and(|body| body.contains_key(name))
+                    || keys.contains(name)
             };
             let names = emitter.settings.iter().flat_map(|setting| setting.unless.iter().chain(&setting.on_by));
             met.shown.extend(names.filter(|name| has(name)).cloned());

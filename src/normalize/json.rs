@@ -36,6 +36,19 @@ pub(crate) fn integer(value: Option<&Value>) -> Option<i64> {
     }
 }
 
+/// Bytes that a value takes in memory, about.
+pub(crate) fn weight(value: &Value) -> usize {
+    let inner = match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(weight).sum(),
+        Value::Object(members) => {
+            members.iter().map(|(name, member)| size_of::<String>() + name.len() + weight(member)).sum()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+    };
+    size_of::<Value>() + inner
+}
+
 /// An id as text: JSON-RPC allows numbers, and 0.1 captures have them for task ids too.
 pub(crate) fn id(value: Option<&Value>) -> String {
     match value {

@@ -25,7 +25,13 @@ pub enum InflateFault {
         /// The limit in bytes.
         limit: u64,
     },
-    /// The compressed bytes are damaged or end too early.
+    /// The compressed bytes end before their content does: a copy that was cut off, or a file that is still written.
+    #[error("the {format} stream ends early: what it held from there on is missing")]
+    EndsEarly {
+        /// `gzip`, `zstd` or `deflate`.
+        format: &'static str,
+    },
+    /// The compressed bytes are damaged.
     #[error("broken {format} stream")]
     Broken {
         /// `gzip`, `zstd` or `deflate`.
@@ -69,12 +75,14 @@ pub(super) struct Inflated<R> {
     decoder: R,
     limit: u64,
     given: u64,
+    /// How it failed, if it did: some decompressors say so once, and then that all is well.
+    failed: Option<io::ErrorKind>,
 }
 
 impl<R> Inflated<R> {
     /// Counts what `decoder` gives, and fails once that is more than `limit` bytes.
     pub(super) fn new(format: &'static str, decoder: R, limit: u64) -> Self {
-        Self { format, decoder, limit, given: 0 }
+        Self { format, decoder, limit, given: 0, failed: None }
     }
 }
 
@@ -83,15 +91,29 @@ impl<R: Read> Read for Inflated<R> {
         if self.given > self.limit {
             return Err(io::Error::other(InflateFault::TooLarge { limit: self.limit }));
         }
+        if let Some(kind) = self.failed {
+            return Err(fault(self.format, kind.into()));
+        }
         match self.decoder.read(buffer) {
             Ok(count) => {
                 self.given += count as u64;
                 Ok(count)
             }
             Err(error) if is_foreign(&error) => Err(error),
-            Err(source) => Err(io::Error::other(InflateFault::Broken { format: self.format, source })),
+            Err(error) => {
+                self.failed = Some(error.kind());
+                Err(fault(self.format, error))
+            }
         }
     }
+}
+
+/// What a decompressor's error means.
+fn fault(format: &'static str, source: io::Error) -> io::Error {
+    io::Error::other(match source.kind() {
+        io::ErrorKind::UnexpectedEof => InflateFault::EndsEarly { format },
+        _ => InflateFault::Broken { format, source },
+    })
 }
 
 fn is_fault(error: &io::Error) -> bool {
@@ -122,7 +144,7 @@ mod tests {
         inflate(Box::new(bytes), limit).unwrap()
     }
 
-    fn fault(error: &io::Error) -> &InflateFault {
+    fn met(error: &io::Error) -> &InflateFault {
         error.get_ref().and_then(|inner| inner.downcast_ref()).unwrap()
     }
 
@@ -152,10 +174,26 @@ mod tests {
             let mut content = Vec::new();
             let cut = &packed[..packed.len() / 2];
             let error = open(cut, 1 << 30).read_to_end(&mut content).unwrap_err();
-            assert!(matches!(fault(&error), InflateFault::Broken { .. }), "{error:?}");
+            assert!(matches!(met(&error), InflateFault::EndsEarly { .. }), "{error:?}");
             assert!(!content.is_empty());
             assert!(noise.starts_with(&content));
         }
+    }
+
+    #[test]
+    fn a_stream_ends_early_wherever_it_is_cut_and_damage_is_something_else() {
+        let content = b"one line\nand another\n".repeat(20);
+        for packed in [gzip(&content), zstd::encode_all(&content[..], 1).unwrap()] {
+            for cut in ZSTD.len()..packed.len() {
+                let error = open(&packed[..cut], 1000).read_to_end(&mut Vec::new()).unwrap_err();
+                assert!(matches!(met(&error), InflateFault::EndsEarly { .. }), "{cut}: {error:?}");
+            }
+        }
+        let mut damaged = gzip(&content);
+        let at = damaged.len() - 6;
+        damaged[at] ^= 1;
+        let error = open(&damaged, 1000).read_to_end(&mut Vec::new()).unwrap_err();
+        assert!(matches!(met(&error), InflateFault::Broken { .. }), "{error:?}");
     }
 
     #[test]
@@ -163,7 +201,7 @@ mod tests {
         let packed = gzip(&vec![0; 8 << 20]);
         let mut content = Vec::new();
         let error = open(&packed, 1 << 20).read_to_end(&mut content).unwrap_err();
-        assert!(matches!(fault(&error), InflateFault::TooLarge { limit: 1_048_576 }));
+        assert!(matches!(met(&error), InflateFault::TooLarge { limit: 1_048_576 }));
         assert!(content.len() < 3 << 20, "{}", content.len());
     }
 }

@@ -290,7 +290,7 @@ fn numbers_that_nothing_can_be_are_taken_for_absent() {
     let of_good = |finding: &&String| !finding.contains("odd:1");
     let findings: BTreeSet<String> = run.findings().iter().filter(of_good).cloned().collect();
     assert!(findings == ALONE.1, "{:?}", run.rejects());
-    let known = ["bad-json", "bad-field", "missing-field"];
+    let known = ["bad-json", "bad-field", "bad-time", "missing-field"];
     assert!(run.rejects().iter().all(|(reason, ..)| known.contains(&reason.as_str())), "{:?}", run.rejects());
 }
 

@@ -24,7 +24,7 @@ const PIECE: usize = 24 << 10;
 /// Mutations whose facts are judged by all rules.
 const JUDGED_OF: u64 = 6;
 
-fn number(name: &str) -> Option<u64> {
+pub(super) fn number(name: &str) -> Option<u64> {
     std::env::var(name).ok()?.parse().ok()
 }
 
@@ -102,7 +102,7 @@ fn facts(file: &str, bytes: &[u8]) -> Facts {
 }
 
 /// What facts promise and these break, in words.
-fn broken_promises(facts: &Facts) -> String {
+pub(super) fn broken_promises(facts: &Facts) -> String {
     let mut broken = String::new();
     let mut ids = HashSet::new();
     for common in facts.commons() {
@@ -241,7 +241,7 @@ fn some_lines(bytes: &[u8], dice: &mut Dice) -> Vec<u8> {
     piece
 }
 
-fn flip(piece: &mut [u8], dice: &mut Dice) {
+pub(super) fn flip(piece: &mut [u8], dice: &mut Dice) {
     if piece.is_empty() {
         return;
     }
@@ -256,7 +256,7 @@ fn range(length: usize, dice: &mut Dice) -> std::ops::Range<usize> {
     start..start + dice.below((length - start + 1).min(4096))
 }
 
-fn duplicate(piece: &mut Vec<u8>, dice: &mut Dice) {
+pub(super) fn duplicate(piece: &mut Vec<u8>, dice: &mut Dice) {
     let again = piece[range(piece.len(), dice)].to_vec();
     let at = dice.below(piece.len() + 1);
     piece.splice(at..at, again);
@@ -278,7 +278,7 @@ fn swap_lines(piece: &mut Vec<u8>, dice: &mut Dice) {
 }
 
 /// Puts odd values in the place of others in some lines that are JSON, and in the JSON that strings of them hold.
-fn swap_values(piece: &mut Vec<u8>, dice: &mut Dice) {
+pub(super) fn swap_values(piece: &mut Vec<u8>, dice: &mut Dice) {
     let mut spoilt = Vec::new();
     for line in piece.split_inclusive(|byte| *byte == b'\n') {
         match serde_json::from_slice::<Value>(line) {

@@ -15,7 +15,8 @@ use crate::instant::Instant;
 /// Words up to the size of the answer, with a virtual host before them.
 const WORDS: usize = 8;
 
-pub(super) fn of_text(text: &str, origin: &Origin, frame: &Frame<'_>) -> Option<LogRecord> {
+/// The record, and whether its time is none.
+pub(super) fn of_text(text: &str, origin: &Origin, frame: &Frame<'_>) -> Option<(LogRecord, bool)> {
     // Most texts are none; looking for the bracket costs little.
     text.split_once(" [").filter(|(before, _)| before.len() < 1024)?;
     let words: Vec<Word<'_>> = Words::of(text).take(WORDS).collect();
@@ -29,22 +30,41 @@ pub(super) fn of_text(text: &str, origin: &Origin, frame: &Frame<'_>) -> Option<
         return None;
     };
     let (method, path) = request_line(request)?;
-    let at = time_local(time)?;
+    let at = time_local(time);
+    if at.is_none() && !has_form(time) {
+        return None;
+    }
     let line = Line {
         method,
         url: absolute_url(path, "", host),
         status: Some(status.parse().ok().filter(|code| (100..=599).contains(code))?),
         client,
         upstream: "",
-        started: Some(at),
+        started: at,
         ended: None,
     };
-    Some(line.record(Value::Null, origin, frame))
+    let has_bad_time = line.started.is_none();
+    Some((line.record(Value::Null, origin, frame), has_bad_time))
+}
+
+const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+
+/// Whether a text has the form of a time, whatever its numbers are.
+fn has_form(time: &str) -> bool {
+    const FORM: &[u8] = b"00/Mon/0000:00:00:00 +0000";
+    let fits = |(byte, form): (u8, &u8)| match form {
+        b'0' => byte.is_ascii_digit(),
+        b'+' => matches!(byte, b'+' | b'-'),
+        b'M' | b'o' | b'n' => true,
+        separator => byte == *separator,
+    };
+    time.len() == FORM.len()
+        && time.bytes().zip(FORM).all(fits)
+        && time.get(3..6).is_some_and(|name| MONTHS.contains(&name))
 }
 
 /// `30/Nov/2026:06:15:34 +0000`
 pub(in crate::decode) fn time_local(text: &str) -> Option<Instant> {
-    const MONTHS: [&str; 12] = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
     let (date, rest) = text.split_once(':')?;
     let (time, zone) = rest.split_once(' ')?;
     let mut parts = date.split('/');
@@ -60,7 +80,7 @@ mod tests {
     use crate::decode::framing::collect::Collected;
 
     fn read(line: &str) -> Option<LogRecord> {
-        of_text(line, &Collected::origin(), &Frame::default())
+        of_text(line, &Collected::origin(), &Frame::default()).map(|(record, _)| record)
     }
 
     #[test]
@@ -80,6 +100,14 @@ mod tests {
             assert_eq!(record.attributes.text("http.response.status_code").as_deref(), Some("200"));
             assert_eq!(record.at, Instant::parse_rfc3339("2000-10-10T20:55:36Z"));
         }
+    }
+
+    #[test]
+    fn a_time_that_is_none_costs_a_line_its_time_only() {
+        let line = r#"127.0.0.1 - - [31/Nov/2026:13:55:36 -0700] "GET / HTTP/1.0" 200 1"#;
+        let (record, has_bad_time) = of_text(line, &Collected::origin(), &Frame::default()).unwrap();
+        assert_eq!((record.at, has_bad_time), (None, true));
+        assert_eq!(record.attributes.text("http.response.status_code").as_deref(), Some("200"));
     }
 
     #[test]

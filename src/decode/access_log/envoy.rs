@@ -11,6 +11,7 @@ use super::super::headers::absolute_url;
 use super::super::record::{LogRecord, Origin};
 use super::words::{Word, Words};
 use super::{Line, request_line};
+use crate::decode::times;
 use crate::instant::Instant;
 
 /// Words of a line that are looked at.
@@ -21,7 +22,8 @@ const QUOTES: usize = 5;
 /// Behind the quotes Istio writes cluster, two local addresses, then the caller's.
 const CALLER: usize = 3;
 
-pub(super) fn of_text(text: &str, origin: &Origin, frame: &Frame<'_>) -> Option<LogRecord> {
+/// The record, and whether its time is none.
+pub(super) fn of_text(text: &str, origin: &Origin, frame: &Frame<'_>) -> Option<(LogRecord, bool)> {
     if !text.starts_with('[') {
         return None;
     }
@@ -30,7 +32,8 @@ pub(super) fn of_text(text: &str, origin: &Origin, frame: &Frame<'_>) -> Option<
     else {
         return None;
     };
-    let started = Instant::parse_rfc3339(time)?;
+    let started = Instant::parse_rfc3339(time);
+    started.map(drop).or_else(|| times::is_time_like(time).then_some(()))?;
     let (method, path) = request_line(request)?;
     let at = (0..rest.len()).find(|at| is_numbers_and_quotes(rest.get(*at..).unwrap_or_default()))?;
     let number = |index: usize| rest.get(at + index).map(Word::text).and_then(|text| text.parse::<f64>().ok());
@@ -43,10 +46,11 @@ pub(super) fn of_text(text: &str, origin: &Origin, frame: &Frame<'_>) -> Option<
         status: status.parse().ok().filter(|code| *code > 0),
         client,
         upstream: upstream.strip_prefix("tcp://").unwrap_or(upstream),
-        started: Some(started),
-        ended: number(2).filter(|ms| *ms >= 0.0).map(|ms| started.plus_millis(ms)),
+        started,
+        ended: started.zip(number(2).filter(|ms| *ms >= 0.0)).map(|(started, ms)| started.plus_millis(ms)),
     };
-    Some(line.record(Value::Null, origin, frame))
+    let has_bad_time = line.started.is_none();
+    Some((line.record(Value::Null, origin, frame), has_bad_time))
 }
 
 fn is_numbers_and_quotes(words: &[Word<'_>]) -> bool {
@@ -64,7 +68,7 @@ mod tests {
     use crate::decode::framing::collect::Collected;
 
     fn read(line: &str) -> Option<LogRecord> {
-        of_text(line, &Collected::origin(), &Frame::default())
+        of_text(line, &Collected::origin(), &Frame::default()).map(|(record, _)| record)
     }
 
     /// The examples of Envoy's and of Istio's documentation.

@@ -104,15 +104,26 @@ pub(super) fn request_line(text: &str) -> Option<(&str, &str)> {
     (is_request && protocol.starts_with("HTTP/") && !target.is_empty()).then_some((method, target))
 }
 
-/// Reads a line of text, and names its format.
-pub(super) fn of_text(text: &str, origin: &Origin, frame: &Frame<'_>) -> Option<(LogRecord, &'static str)> {
+/// A line of text.
+pub(super) struct TextLine {
+    pub(super) record: LogRecord,
+    pub(super) format: &'static str,
+    /// Its time is none.
+    pub(super) has_bad_time: bool,
+}
+
+/// Reads a line of text. All of these have a time: one that cannot be read costs the time only.
+pub(super) fn of_text(text: &str, origin: &Origin, frame: &Frame<'_>) -> Option<TextLine> {
     if let Some(map) = agentgateway::of_text(text) {
-        return of_gateway(map, origin, frame).ok();
+        let (record, format) = of_gateway(map, origin, frame).ok()?;
+        let has_bad_time = record.body.as_object().and_then(json_log::bad_time).is_some();
+        return Some(TextLine { record, format, has_bad_time });
     }
-    if let Some(record) = envoy::of_text(text, origin, frame) {
-        return Some((record, "envoy-text"));
-    }
-    combined::of_text(text, origin, frame).map(|record| (record, "combined-log"))
+    let ((record, has_bad_time), format) = match envoy::of_text(text, origin, frame) {
+        Some(read) => (read, "envoy-text"),
+        None => (combined::of_text(text, origin, frame)?, "combined-log"),
+    };
+    Some(TextLine { record, format, has_bad_time })
 }
 
 /// Whether a text is such a line.

@@ -4,11 +4,11 @@
 //! A document that does not go on as JSON costs its first line only, unless elements of it were already accepted.
 
 use super::window::Fill;
-use super::{Framer, json};
+use super::{Framer, SHORT_LINE, json};
 use crate::decode::frame::Frame;
-use crate::decode::record::{Position, RejectReason};
+use crate::decode::record::{Origin, Position, RejectReason};
 use crate::decode::scanner::{Container, Misfit, Scanner, Step};
-use crate::decode::{trace_export, wrapper};
+use crate::decode::{resume, trace_export, wrapper};
 
 /// Bytes that may be scanned in vain before lines are taken alone, beside a share of those read.
 pub(super) const WASTE_ALLOWED: u64 = 16 << 20;
@@ -212,7 +212,8 @@ impl Framer<'_> {
         let origin = self.origin(position);
         self.router.reject(&origin, given_up.unwrap_or(RejectReason::Truncated), "ends inside a JSON value");
         let second =
-            (!scan.accepted && !scan.forgotten && given_up.is_none()).then(|| self.line_two_is_whole()).flatten();
+            (!scan.accepted && !scan.forgotten && given_up.is_none()).then(|| self.whole_line_behind(0)).flatten();
+        let second = second.or_else(|| self.line_within(&scan));
         self.window.consume(second.unwrap_or(usize::MAX));
     }
 
@@ -231,11 +232,14 @@ impl Framer<'_> {
             }
             (None, Misfit::Unexpected) => (RejectReason::BadJson, "not JSON"),
         };
-        self.router.reject(&origin, reason, detail);
         if !scan.accepted && !scan.forgotten {
             // Only the first line is lost: the next ones are looked at on their own.
             self.wasted += if scan.scanner.lines() > 0 { scan.at as u64 } else { 0 };
-            return self.skip_line();
+            return self.rest_of_line(&origin, reason, detail);
+        }
+        self.router.reject(&origin, reason, detail);
+        if let Some(next) = self.line_within(&scan) {
+            return self.window.consume(next);
         }
         self.window.consume(scan.at);
         if !scan.scanner.at_line_start() {
@@ -243,11 +247,39 @@ impl Framer<'_> {
         }
     }
 
-    /// Start of the second line, if that is a JSON value of its own: then the first was a line cut short, and no
-    /// document.
-    fn line_two_is_whole(&self) -> Option<usize> {
+    /// Leaves a broken value behind: up to the next on the line, if it is safe to go on there, else with its line.
+    fn rest_of_line(&mut self, origin: &Origin, reason: RejectReason, detail: &str) {
+        let is_worth_it = self.wasted <= WASTE_ALLOWED + self.window.offset();
+        let line = if is_worth_it { self.line_length(SHORT_LINE.min(self.limits.max_record_bytes)) } else { None };
+        let next = line.and_then(|length| resume::next_value(&self.window.data()[..length], self.limits));
+        if let (Some(next), Some(length)) = (next, line) {
+            self.wasted += length as u64;
+            self.router.reject(origin, reason, detail);
+            return self.window.consume(next);
+        }
+        let passed = self.skip_line();
+        let detail = match reason {
+            RejectReason::BadJson => format!("{detail}; {passed} bytes to the end of the line were passed over"),
+            _ => detail.to_owned(),
+        };
+        self.router.reject(origin, reason, &detail);
+    }
+
+    /// Start of the second line of the element that is broken, if that is a value of its own: then the element was cut short with
+    /// its line, and the next lines are none of it.
+    fn line_within(&mut self, scan: &Scan) -> Option<usize> {
+        let is_worth_it = self.wasted <= WASTE_ALLOWED + self.window.offset();
+        let element = scan.element.as_ref().filter(|element| is_worth_it && element.given_up.is_none())?;
+        let next = self.whole_line_behind(element.start).filter(|next| *next <= scan.at)?;
+        self.wasted += (scan.at - next) as u64;
+        Some(next)
+    }
+
+    /// Start of the line behind a place, if that is a JSON value of its own: then what stands there was cut short with its line,
+    /// and is no document.
+    fn whole_line_behind(&self, place: usize) -> Option<usize> {
         let data = self.window.data();
-        let start = memchr::memchr(b'\n', data)? + 1;
+        let start = place + memchr::memchr(b'\n', data.get(place..)?)? + 1;
         let line = data.get(start..)?;
         let line = &line[..memchr::memchr(b'\n', line).unwrap_or(line.len())];
         json::parse(line, self.limits.max_depth).is_ok_and(|p| p.value.is_object()).then_some(start)

@@ -304,14 +304,15 @@ impl<'a> Framer<'a> {
         }
     }
 
-    /// Leaves the rest of the current line behind, with its end, in constant memory.
-    fn skip_line(&mut self) {
+    /// Leaves the rest of the current line behind, with its end, in constant memory; how many bytes it had without.
+    fn skip_line(&mut self) -> u64 {
+        let start = self.window.offset();
         loop {
             let data = self.window.data();
             let end = memchr::memchr(b'\n', data);
             self.window.consume(end.map_or(data.len(), |at| at + 1));
             if end.is_some() || self.window.more() != Fill::More {
-                return;
+                return self.window.offset() - start - u64::from(end.is_some());
             }
         }
     }
@@ -320,7 +321,9 @@ impl<'a> Framer<'a> {
         let fault = error.get_ref().and_then(|inner| inner.downcast_ref::<InflateFault>());
         let (reason, detail) = match fault {
             Some(fault @ InflateFault::TooLarge { .. }) => (RejectReason::InflatedTooLarge, fault.to_string()),
-            Some(fault @ InflateFault::Broken { .. }) => (RejectReason::BadCompression, fault.to_string()),
+            Some(fault @ (InflateFault::EndsEarly { .. } | InflateFault::Broken { .. })) => {
+                (RejectReason::BadCompression, fault.to_string())
+            }
             None => (RejectReason::Unreadable, error.kind().to_string()),
         };
         let origin = self.origin(Position::Byte(self.window.offset()));

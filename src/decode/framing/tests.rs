@@ -629,3 +629,42 @@ fn protobuf_bodies_are_read_whole() {
     assert!(spans(&sink).len() > 100);
     assert_eq!(sink.rejects, vec![]);
 }
+
+#[test]
+fn a_broken_value_between_others_on_a_line_costs_itself_only() {
+    let (one, two, three) = (call(1), call(2), call(3));
+    for broken in ["{\"a\":1]}", "{\"a\" 1}", "{\"a\":{\"b\":2}]}"] {
+        for line in [
+            format!("{one}{broken}{two}{three}"),
+            format!("{one} {broken} {two}, {three}"),
+            format!("{broken}{one}{two}{broken}{three}"),
+        ] {
+            // In a file, and in a log carrier.
+            let carried = format!("2026-11-30T06:15:33Z stdout F {line}\n2026-11-30T06:15:33Z stdout F {}\n", call(4));
+            for text in [format!("{line}\n{}\n", call(4)), carried] {
+                let sink = read(&text);
+                assert_eq!(ids(&sink), [(1, LINE(1)), (2, LINE(1)), (3, LINE(1)), (4, LINE(2))], "{text}");
+                let expected = vec![(RejectReason::BadJson, LINE(1)); line.matches(broken).count()];
+                assert_eq!(reasons(&sink), expected, "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn where_it_is_not_safe_to_go_on_a_line_the_bytes_that_were_passed_over_are_told() {
+    let broken = format!("{{\"a\" 1, \"list\":[{},{}]}}", call(2), call(3));
+    let text = format!("{}{broken}\n{}\n", call(1), call(4));
+    let sink = read(&text);
+    assert_eq!(ids(&sink), [(1, LINE(1)), (4, LINE(2))]);
+    let details: Vec<_> = sink.rejects.iter().map(|reject| reject.detail.as_str()).collect();
+    assert_eq!(details, [format!("not JSON; {} bytes to the end of the line were passed over", broken.len())]);
+}
+
+#[test]
+fn an_element_cut_short_with_its_line_leaves_the_next_lines_alone() {
+    let text = format!("{{\"log\":{{\"entries\":[{},{{\"a\":\n{}\n{}\n", entry(1, "x"), call(2), call(3));
+    let sink = read(&text);
+    let documents: Vec<_> = sink.records.iter().filter(|record| matches!(record, Record::Document(_))).collect();
+    assert_eq!((sink.exchanges().len(), documents.len()), (1, 2), "{:?}", sink.rejects);
+}

@@ -6,6 +6,7 @@
 
 use std::collections::VecDeque;
 
+use super::access_log::TextLine;
 use super::frame::Frame;
 use super::json;
 use super::record::{Origin, RejectReason, Sink};
@@ -13,7 +14,7 @@ use super::route::{Router, deliver};
 use super::scanner::{Misfit, Scanner, Step};
 use super::streams::{Fed, OpenJson, Part, Sse, Stream};
 use super::wrapper::{self, GoesOn, Payload, Wrapped};
-use super::{access_log, text_log, trace_export};
+use super::{access_log, resume, text_log, times, trace_export};
 
 /// Bytes that may be looked at in vain for values over several lines, beside a share of those read.
 const WASTE_ALLOWED: u64 = 16 << 20;
@@ -212,7 +213,10 @@ impl Router<'_> {
         if text_log::decode(text, frame.at, origin, &mut self.delivery.within(frame)) {
             return true;
         }
-        if let Some((record, format)) = access_log::of_text(text, origin, frame) {
+        if let Some(TextLine { record, format, has_bad_time }) = access_log::of_text(text, origin, frame) {
+            if has_bad_time {
+                times::note_bad("time of the line", origin, &mut self.delivery);
+            }
             deliver(record, format, &mut self.delivery.within(frame));
             return true;
         }
@@ -283,8 +287,15 @@ impl Router<'_> {
                 }
             }
             Fed::Broken(misfit) => {
+                let is_worth_it = self.wasted <= WASTE_ALLOWED + self.passed;
                 self.wasted = self.wasted.saturating_add(open.text().len() as u64);
-                self.broken(&open, misfit);
+                let next =
+                    (is_worth_it && open.is_one_line()).then(|| resume::next_value(line.as_bytes(), self.limits));
+                let next = next.flatten().and_then(|at| line.get(at..));
+                self.broken(&open, misfit, next.is_some());
+                if let Some(next) = next {
+                    return again.push_front((next.to_owned(), origin.clone(), frame.kept()));
+                }
                 open.rest().into_iter().rev().for_each(|line| again.push_front(line));
             }
             Fed::TooLarge => {
@@ -293,15 +304,20 @@ impl Router<'_> {
         }
     }
 
-    /// The value does not go on: its first line is lost.
-    fn broken(&mut self, open: &OpenJson, misfit: Misfit) {
+    /// The value does not go on: its first line is lost, unless the line goes on with another value.
+    fn broken(&mut self, open: &OpenJson, misfit: Misfit, goes_on: bool) {
         let Some((origin, frame)) = open.first().map(|line| (line.origin.clone(), line.frame.clone())) else { return };
         let first = open.text().lines().next().unwrap_or_default().trim();
         match misfit {
             // A bracket alone is as good as no JSON: programs print objects of their own.
             _ if matches!(first, "{" | "[") => drop(self.text(first, &origin, &frame)),
             Misfit::LineCut => self.reject(&origin, RejectReason::Truncated, "line ends inside a JSON value"),
-            Misfit::Unexpected if open.is_one_line() => self.reject(&origin, RejectReason::BadJson, "not JSON"),
+            Misfit::Unexpected if goes_on => self.reject(&origin, RejectReason::BadJson, "not JSON"),
+            Misfit::Unexpected if open.is_one_line() => {
+                let passed = open.text().trim_end().len();
+                let detail = format!("not JSON; {passed} bytes to the end of the line were passed over");
+                self.reject(&origin, RejectReason::BadJson, &detail);
+            }
             Misfit::Unexpected => {
                 self.reject(&origin, RejectReason::Truncated, "JSON value is not continued on the next line");
             }

@@ -12,6 +12,7 @@ use serde_json::{Map, Number, Value};
 
 use super::{deliver_log, reject};
 use crate::decode::record::{Attributes, LogRecord, Origin, Record, RejectReason, Sink, Span, SpanEvent, SpanKind};
+use crate::decode::times;
 use crate::instant::Instant;
 
 /// Bytes of a trace id.
@@ -75,6 +76,11 @@ pub(in crate::decode) fn instant(nanos: u64) -> Option<Instant> {
     i64::try_from(nanos).ok().filter(|nanos| *nanos != 0).and_then(Instant::from_nanos)
 }
 
+/// Whether nanoseconds of the wire were given, and are no time.
+pub(super) fn is_bad_time(nanos: u64) -> bool {
+    nanos != 0 && instant(nanos).is_none()
+}
+
 /// A double as JSON. What JSON has no number for becomes the word that the protobuf mapping has for it.
 pub(super) fn double(value: f64) -> Value {
     match Number::from_f64(value) {
@@ -113,6 +119,8 @@ pub(in crate::decode) struct SpanParts {
     pub(in crate::decode) kind: i64,
     pub(in crate::decode) started_at: Option<Instant>,
     pub(in crate::decode) ended_at: Option<Instant>,
+    /// Begin or end was given, and is no time.
+    pub(in crate::decode) has_bad_time: bool,
     pub(in crate::decode) status_code: i64,
     pub(in crate::decode) status_message: String,
     pub(in crate::decode) attributes: Attributes,
@@ -131,6 +139,9 @@ impl SpanParts {
         };
         if self.parent_span_id == Id::Bad {
             reject(sink, origin, RejectReason::BadField, "parent span id of a span; the span was kept");
+        }
+        if self.has_bad_time {
+            times::note_bad("begin or end of a span", origin, sink);
         }
         sink.record(Record::Span(Box::new(Span {
             origin: origin.clone(),
@@ -171,6 +182,8 @@ fn span_kind(number: i64) -> SpanKind {
 pub(super) struct LogParts {
     pub(super) at: Option<Instant>,
     pub(super) observed_at: Option<Instant>,
+    /// One of them was given, and is no time.
+    pub(super) has_bad_time: bool,
     pub(super) severity_number: i64,
     pub(super) severity_text: String,
     pub(super) event_name: String,
@@ -185,6 +198,9 @@ impl LogParts {
     pub(super) fn deliver(self, shared: &Shared, origin: &Origin, sink: &mut dyn Sink) {
         if self.trace_id == Id::Bad || self.span_id == Id::Bad {
             reject(sink, origin, RejectReason::BadField, "trace or span id of a log record; the record was kept");
+        }
+        if self.at.is_none() && self.has_bad_time {
+            times::note_bad("time of a log record", origin, sink);
         }
         let event_name = match self.event_name {
             name if name.is_empty() => self.attributes.text("event.name").unwrap_or_default(),

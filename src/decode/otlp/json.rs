@@ -139,6 +139,7 @@ fn span(mut item: Members) -> SpanParts {
         kind: item.enumeration(&["kind"], "SPAN_KIND_", &SPAN_KINDS),
         started_at: item.nanos(&["startTimeUnixNano", "start_time_unix_nano"]),
         ended_at: item.nanos(&["endTimeUnixNano", "end_time_unix_nano"]),
+        has_bad_time: item.has_bad_time(),
         status_code: status.enumeration(&["code"], "STATUS_CODE_", &STATUS_CODES),
         status_message: status.text(&["message"]),
         attributes: item.attributes(),
@@ -193,6 +194,7 @@ fn log(mut item: Members) -> LogParts {
     LogParts {
         at: item.nanos(&["timeUnixNano", "time_unix_nano"]),
         observed_at: item.nanos(&["observedTimeUnixNano", "observed_time_unix_nano"]),
+        has_bad_time: item.has_bad_time(),
         severity_number: item.enumeration(&["severityNumber", "severity_number"], "SEVERITY_NUMBER_", &SEVERITIES),
         severity_text: item.text(&["severityText", "severity_text"]),
         event_name: item.text(&["eventName", "event_name"]),

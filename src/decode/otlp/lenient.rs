@@ -7,17 +7,22 @@ use serde_json::{Map, Value};
 
 use super::assemble::{BASE64, Id, double, instant, object};
 use crate::decode::record::Attributes;
+use crate::decode::times;
 use crate::instant::Instant;
 use base64::Engine;
 
 /// A JSON object of which members are taken by any of their names.
-pub(in crate::decode) struct Members(Map<String, Value>);
+pub(in crate::decode) struct Members {
+    map: Map<String, Value>,
+    /// A time was taken that is none.
+    has_bad_time: bool,
+}
 
 impl Members {
     /// The members of a value, if it is an object.
     pub(in crate::decode) fn of(value: Value) -> Option<Self> {
         match value {
-            Value::Object(map) => Some(Self(map)),
+            Value::Object(map) => Some(Self { map, has_bad_time: false }),
             _ => None,
         }
     }
@@ -25,12 +30,12 @@ impl Members {
     /// Takes a member by the first of its names that is present and not null: camel case by the specification, then
     /// snake case, then older names.
     pub(in crate::decode) fn take(&mut self, names: &[&str]) -> Option<Value> {
-        names.iter().find_map(|name| self.0.remove(*name).filter(|value| !value.is_null()))
+        names.iter().find_map(|name| self.map.remove(*name).filter(|value| !value.is_null()))
     }
 
     /// Takes an object member; empty when missing.
     pub(in crate::decode) fn object(&mut self, names: &[&str]) -> Self {
-        self.take(names).and_then(Self::of).unwrap_or(Self(Map::new()))
+        self.take(names).and_then(Self::of).unwrap_or(Self { map: Map::new(), has_bad_time: false })
     }
 
     /// Takes a list member; empty when missing.
@@ -61,7 +66,14 @@ impl Members {
     /// Takes a time in nanoseconds.
     pub(super) fn nanos(&mut self, names: &[&str]) -> Option<Instant> {
         let value = self.take(names)?;
-        unsigned(&value).and_then(instant)
+        let time = unsigned(&value).and_then(instant);
+        self.has_bad_time |= time.is_none() && times::is_given(Some(&value));
+        time
+    }
+
+    /// Whether a time was taken that is none.
+    pub(super) fn has_bad_time(&self) -> bool {
+        self.has_bad_time
     }
 
     /// Takes an enum: its number, or its name with or without the prefix that its type gives it. `words` are in the
@@ -139,7 +151,7 @@ fn pairs(list: Vec<Value>) -> Vec<(String, Value)> {
 /// An `AnyValue` as plain JSON. An empty one is null; what is no `AnyValue` at all (a bare string) stands for itself.
 pub(super) fn any_value(value: Value) -> Value {
     let mut members = match value {
-        Value::Object(map) => Members(map),
+        Value::Object(map) => Members { map, has_bad_time: false },
         bare => return bare,
     };
     if let Some(text) = members.take(&["stringValue", "string_value"]) {

@@ -14,7 +14,9 @@ use opentelemetry_proto::tonic::trace::v1::{Span, span};
 use prost::Message;
 use serde_json::Value;
 
-use super::assemble::{BASE64, Id, LogParts, SPAN_ID, Shared, SpanParts, TRACE_ID, double, instant, object};
+use super::assemble::{
+    BASE64, Id, LogParts, SPAN_ID, Shared, SpanParts, TRACE_ID, double, instant, is_bad_time, object,
+};
 use super::budget;
 use super::reject;
 use super::wire::{Broken, Content, Fields, Signal, Sniff, data_points, number, sniff};
@@ -342,6 +344,7 @@ fn span_parts(span: Span) -> SpanParts {
         kind: i64::from(span.kind),
         started_at: instant(span.start_time_unix_nano),
         ended_at: instant(span.end_time_unix_nano),
+        has_bad_time: is_bad_time(span.start_time_unix_nano) || is_bad_time(span.end_time_unix_nano),
         status_code: i64::from(status.code),
         status_message: status.message,
         attributes: attributes(span.attributes),
@@ -357,6 +360,7 @@ fn log_parts(log: LogRecord) -> LogParts {
     LogParts {
         at: instant(log.time_unix_nano),
         observed_at: instant(log.observed_time_unix_nano),
+        has_bad_time: is_bad_time(log.time_unix_nano) || is_bad_time(log.observed_time_unix_nano),
         severity_number: i64::from(log.severity_number),
         severity_text: log.severity_text,
         event_name: log.event_name,

@@ -6,7 +6,7 @@
 //! Source: .NET documentation, "Console log formatting"; `SimpleConsoleFormatter` of Microsoft.Extensions.Logging.Console.
 
 use super::Line;
-use crate::decode::python_log::split_time;
+use crate::decode::python_log::{Stamp, split_time};
 
 /// How the simple formatter writes levels.
 const LEVELS: [(&str, &str); 6] = [
@@ -24,7 +24,7 @@ const SYSTEMD: [(&str, &str); 5] =
 
 /// Reads a line: `level: Category[event] sentence`, behind a time where the program asks for one.
 pub(super) fn read(line: &str) -> Option<Line> {
-    let (at, is_zoned, rest) = split_time(line);
+    let Stamp { at, is_zoned, is_bad: has_bad_time, rest } = split_time(line);
     let rest = rest.trim_start();
     let (level, rest) =
         LEVELS.iter().chain(&SYSTEMD).find_map(|(word, level)| Some((*level, rest.strip_prefix(word)?)))?;
@@ -35,6 +35,7 @@ pub(super) fn read(line: &str) -> Option<Line> {
     Some(Line {
         at,
         is_zoned,
+        has_bad_time,
         level: level.to_owned(),
         logger: category.to_owned(),
         message: said.to_owned(),

@@ -8,7 +8,7 @@
 //! (`%d{yyyy-MM-dd HH:mm:ss,SSS} %-5p [%c{3.}] (%t) %s%e%n`) and Spring Boot 3.
 
 use super::Line;
-use crate::decode::python_log::split_time;
+use crate::decode::python_log::{Stamp, split_time};
 
 const LEVELS: [&str; 7] = ["TRACE", "DEBUG", "INFO", "WARN", "WARNING", "ERROR", "SEVERE"];
 
@@ -23,7 +23,7 @@ const MOST_WORDS: usize = 12;
 
 /// Reads a line.
 pub(super) fn read(line: &str) -> Option<Line> {
-    let (at, is_zoned, rest) = split_time(line);
+    let Stamp { at, is_zoned, is_bad: has_bad_time, rest } = split_time(line);
     let (mut level, mut rest) = (None, rest);
     for _ in 0..MOST_WORDS {
         let text = rest.trim_start_matches([' ', '[', '(', '-', ':', '|']);
@@ -36,6 +36,7 @@ pub(super) fn read(line: &str) -> Option<Line> {
             return Some(Line {
                 at,
                 is_zoned,
+                has_bad_time,
                 level: level?.to_owned(),
                 logger: word.to_owned(),
                 message: message(rest).to_owned(),

@@ -17,6 +17,7 @@ use serde_json::Value;
 
 use super::python_log;
 use super::record::{Attributes, LogRecord, Origin, Record, Sink};
+use super::times;
 use crate::instant::Instant;
 
 /// Decodes a line. False, and nothing delivered, if no reader knows it.
@@ -28,6 +29,9 @@ pub fn decode(line: &str, at: Option<Instant>, origin: &Origin, sink: &mut dyn S
     }
     let Some((format, said)) = read(line) else { return false };
     sink.recognised(&origin.source, format);
+    if said.has_bad_time {
+        times::note_bad("time of the line", origin, sink);
+    }
     sink.record(Record::Log(Box::new(LogRecord {
         origin: origin.clone(),
         // Local time without a zone; the framing's clock names its own.
@@ -72,6 +76,8 @@ struct Line {
     at: Option<Instant>,
     /// The time names its zone.
     is_zoned: bool,
+    /// A time was given, and is none.
+    has_bad_time: bool,
     level: String,
     logger: String,
     message: String,

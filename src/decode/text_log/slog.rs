@@ -5,6 +5,7 @@
 use serde_json::Value;
 
 use super::{Line, pairs};
+use crate::decode::times;
 use crate::instant::Instant;
 
 /// Names of the time, level and sentence in logfmt.
@@ -36,6 +37,9 @@ fn logfmt(line: &str) -> Option<Line> {
     let (time, level, message) = (take(&TIME), take(&LEVEL)?, take(&MESSAGE)?);
     before.is_empty().then(|| Line {
         is_zoned: time.as_deref().is_some_and(names_zone),
+        has_bad_time: time
+            .as_deref()
+            .is_some_and(|time| times::is_time_like(time) && Instant::parse_rfc3339(time).is_none()),
         at: time.and_then(|time| Instant::parse_rfc3339(&time)),
         level,
         logger: String::new(),
@@ -65,6 +69,7 @@ fn default(line: &str) -> Option<Line> {
     LEVELS.contains(&word).then(|| Line {
         at: Some(at),
         is_zoned: false,
+        has_bad_time: false,
         level: level.to_owned(),
         logger: String::new(),
         message: message.to_owned(),

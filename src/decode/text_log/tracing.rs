@@ -24,6 +24,7 @@ pub(super) fn read(line: &str) -> Option<Line> {
         at,
         // Its timers write `Z` or an offset.
         is_zoned: at.is_some(),
+        has_bad_time: false,
         level: level.to_owned(),
         logger: target.to_owned(),
         message: message.to_owned(),

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use super::value::{at_micros, attributes, extent, hex_id, is_hex_id, kind, status, text};
 use crate::decode::otlp::assemble::{SPAN_ID, Shared, SpanParts, TRACE_ID};
 use crate::decode::record::{Attributes, Origin, Sink, SpanEvent};
+use crate::decode::times;
 use crate::instant::Instant;
 
 /// True for a span of one of the SDKs.
@@ -74,6 +75,7 @@ fn python(mut map: Map<String, Value>) -> (SpanParts, Shared) {
         kind: kind(&text(&map, "kind")),
         started_at: time(map.get("start_time")),
         ended_at: time(map.get("end_time")),
+        has_bad_time: is_any_bad(&map, ["start_time", "end_time"]),
         status_code,
         status_message,
         attributes: attributes(map.remove("attributes")),
@@ -96,6 +98,7 @@ fn go(mut map: Map<String, Value>) -> (SpanParts, Shared) {
         kind: map.get("SpanKind").and_then(Value::as_i64).unwrap_or_default(),
         started_at: time(map.get("StartTime")),
         ended_at: time(map.get("EndTime")),
+        has_bad_time: is_any_bad(&map, ["StartTime", "EndTime"]),
         status_code,
         status_message,
         attributes: go_attributes(map.remove("Attributes")),
@@ -130,6 +133,7 @@ fn javascript(mut map: Map<String, Value>) -> (SpanParts, Shared) {
         kind: map.get("kind").and_then(Value::as_i64).and_then(|kind| kind.checked_add(1)).unwrap_or_default(),
         started_at,
         ended_at,
+        has_bad_time: started_at.is_none() && times::is_given(map.get("timestamp")),
         status_code,
         status_message,
         attributes: attributes(map.remove("attributes")),
@@ -148,6 +152,10 @@ fn seconds_and_nanos(time: Option<&Value>) -> Option<Instant> {
     let [seconds, nanos] = time?.as_array()?.as_slice() else { return None };
     let start = at_micros(seconds.as_i64()?.checked_mul(1_000_000)?)?;
     start.0.checked_add(nanos.as_i64()?).and_then(Instant::from_nanos)
+}
+
+fn is_any_bad(map: &Map<String, Value>, times: [&str; 2]) -> bool {
+    times.into_iter().any(|name| times::is_given(map.get(name)) && time(map.get(name)).is_none())
 }
 
 fn time(value: Option<&Value>) -> Option<Instant> {

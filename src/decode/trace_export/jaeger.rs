@@ -17,6 +17,7 @@ use super::tags::Tags;
 use super::value::{at_micros, attribute, extent, hex_id, is_hex_id, micros, text};
 use crate::decode::otlp::assemble::{Id, SPAN_ID, Shared, SpanParts, TRACE_ID};
 use crate::decode::record::{Attributes, Origin, RejectReason, Sink, SpanEvent};
+use crate::decode::times;
 
 /// True for an answer with traces, a trace, or a span with its process.
 pub(super) fn is_export(map: &Map<String, Value>) -> bool {
@@ -100,6 +101,7 @@ fn span(
         name: text(&map, "operationName"),
         started_at,
         ended_at,
+        has_bad_time: started_at.is_none() && times::is_given(map.get("startTime")),
         events: events(map.remove("logs")),
         ..told.into_parts()
     };

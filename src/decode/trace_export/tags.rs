@@ -71,6 +71,7 @@ impl Tags {
             kind: self.kind,
             started_at: None,
             ended_at: None,
+            has_bad_time: false,
             status_code: self.status_code,
             status_message: self.status_message,
             attributes: self.attributes,

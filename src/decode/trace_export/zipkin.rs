@@ -14,7 +14,7 @@ use super::tags::Tags;
 use super::value::{at_micros, attribute, attributes, extent, hex_id, is_hex_id, kind, micros, text};
 use crate::decode::otlp::assemble::{Id, SPAN_ID, Shared, SpanParts, TRACE_ID};
 use crate::decode::record::{Attributes, Origin, Sink, SpanEvent};
-use crate::decode::tree;
+use crate::decode::{times, tree};
 
 /// Resource attributes of OpenTelemetry, which its exporters write among a span's tags.
 const OF_RESOURCE: [&str; 6] = ["service.", "telemetry.", "k8s.", "host.", "process.", "container."];
@@ -52,6 +52,7 @@ pub(super) fn decode(mut map: Map<String, Value>, origin: &Origin, sink: &mut dy
         name: text(&map, "name"),
         started_at,
         ended_at,
+        has_bad_time: started_at.is_none() && times::is_given(map.get("timestamp")),
         kind: kind(&text(&map, "kind")),
         events: events(map.remove("annotations")),
         ..told.into_parts()

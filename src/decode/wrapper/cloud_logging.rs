@@ -10,6 +10,7 @@ use super::shipper::payload_of;
 use super::{GoesOn, Payload, Wrapped, list, take_text, text};
 use crate::decode::frame::Said;
 use crate::decode::headers::hex_id;
+use crate::decode::times;
 use crate::instant::Instant;
 
 /// Members that may be what was logged.
@@ -93,10 +94,12 @@ fn said(map: &Map<String, Value>) -> Said {
         labels.service(of_entry, &POD_SERVICE);
     }
     let at = ["timestamp", "receiveTimestamp"].iter().find_map(|name| Instant::parse_rfc3339(text(map, name)));
+    let has_bad_time = at.is_none() && times::is_given(map.get("timestamp"));
     // `projects/P/traces/T`.
     let trace = text(map, "trace").rsplit('/').next().unwrap_or_default();
     Said {
         at,
+        has_bad_time,
         labels: labels.done(),
         trace_id: hex_id::<32>(trace).unwrap_or_default(),
         span_id: hex_id::<16>(text(map, "spanId")).unwrap_or_default(),

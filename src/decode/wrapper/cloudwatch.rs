@@ -11,6 +11,7 @@ use super::{GoesOn, Payload, Wrapped, list, take_text, text};
 use crate::decode::exchange::instant;
 use crate::decode::frame::Said;
 use crate::decode::record::Attributes;
+use crate::decode::times;
 use crate::instant::Instant;
 
 /// Whether an object is an answer, or what a subscription sends.
@@ -55,7 +56,10 @@ pub(super) fn open_event(mut event: Map<String, Value>, head: &Value) -> Vec<Wra
     let of_head = |name: &str| head.get(name).and_then(Value::as_str).unwrap_or_default();
     let stream = [text(&event, "logStreamName"), of_head("logStream")].into_iter().find(|name| !name.is_empty());
     let group = [text(&event, "logGroupName"), of_head("logGroup")].into_iter().find(|name| !name.is_empty());
-    vec![wrapped(event.get("timestamp").and_then(millis), message, group, stream, of_head("owner"))]
+    let time = event.get("timestamp");
+    let mut wrapped = wrapped(time.and_then(millis), message, group, stream, of_head("owner"));
+    wrapped.said.has_bad_time = wrapped.said.at.is_none() && times::is_given(time);
+    vec![wrapped]
 }
 
 /// Milliseconds since the epoch.

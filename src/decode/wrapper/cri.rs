@@ -5,6 +5,7 @@
 
 use super::{GoesOn, Payload, Wrapped};
 use crate::decode::frame::Said;
+use crate::decode::times;
 use crate::instant::Instant;
 
 /// Reads a line, if it is one.
@@ -31,7 +32,12 @@ pub(in crate::decode) fn read(line: &str) -> Option<Wrapped> {
         return None;
     }
     Some(Wrapped {
-        said: Said { at, stream: stream.to_owned(), ..Said::default() },
+        said: Said {
+            at,
+            has_bad_time: at.is_none() && times::is_given(Some(&time.into())),
+            stream: stream.to_owned(),
+            ..Said::default()
+        },
         payload: Payload::Text(text.to_owned(), goes_on),
     })
 }

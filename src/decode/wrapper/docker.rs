@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use super::labels::Labels;
 use super::{GoesOn, Payload, Wrapped, take_text, text};
 use crate::decode::frame::Said;
+use crate::decode::times;
 use crate::instant::Instant;
 
 /// Bytes of a piece.
@@ -38,6 +39,13 @@ pub(super) fn open(mut map: Map<String, Value>) -> Vec<Wrapped> {
         false => GoesOn::Perhaps,
     };
     let at = Instant::parse_rfc3339(super::text(&map, "time"));
-    let said = Said { at, labels: labels.done(), stream: super::text(&map, "stream").to_owned(), ..Said::default() };
+    let has_bad_time = at.is_none() && times::is_given(map.get("time"));
+    let said = Said {
+        at,
+        has_bad_time,
+        labels: labels.done(),
+        stream: super::text(&map, "stream").to_owned(),
+        ..Said::default()
+    };
     vec![Wrapped { said, payload: Payload::Text(text, goes_on) }]
 }

@@ -12,6 +12,7 @@ use super::{GoesOn, Payload, Wrapped, list, take_text};
 use crate::decode::exchange::instant;
 use crate::decode::frame::Said;
 use crate::decode::headers::hex_id;
+use crate::decode::times;
 use crate::instant::Instant;
 
 /// What labels of streams mean, as Promtail, Alloy and OTLP name them.
@@ -76,7 +77,9 @@ pub(super) fn open_value(value: Value, stream: &Stream) -> Option<Wrapped> {
     let mut parts = parts.into_iter();
     let (time, line, metadata) = (parts.next()?, parts.next()?, parts.next().unwrap_or_default());
     let Value::String(line) = line else { return None };
-    Some(stream.wrapped(nanos(&time), line, metadata.as_object()))
+    let mut wrapped = stream.wrapped(nanos(&time), line, metadata.as_object());
+    wrapped.said.has_bad_time = wrapped.said.at.is_none() && times::is_given(Some(&time));
+    Some(wrapped)
 }
 
 /// Whether an object is a line with its labels.
@@ -92,7 +95,9 @@ pub(super) fn open_line(mut map: Map<String, Value>) -> Vec<Wrapped> {
     let line = take_text(&mut map, "line").unwrap_or_default();
     let time = map.get("timestamp").and_then(|time| nanos(time).or_else(|| instant(time)));
     let labels = ["labels", "fields"].iter().find_map(|name| map.get(*name)?.as_object());
-    vec![Stream::of_labels(labels).wrapped(time, line, None)]
+    let mut wrapped = Stream::of_labels(labels).wrapped(time, line, None);
+    wrapped.said.has_bad_time = time.is_none() && times::is_given(map.get("timestamp"));
+    vec![wrapped]
 }
 
 /// Nanoseconds in a string.
@@ -141,6 +146,7 @@ impl Stream {
         };
         let said = Said {
             at,
+            has_bad_time: false,
             labels: known.done(),
             trace_id: hex_id::<32>(&id("trace_id", &self.trace_id)).unwrap_or_default(),
             span_id: hex_id::<16>(&id("span_id", &self.span_id)).unwrap_or_default(),

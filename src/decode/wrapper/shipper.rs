@@ -10,7 +10,7 @@ use super::{GoesOn, Payload, Wrapped, take_text, text};
 use crate::decode::exchange::instant;
 use crate::decode::frame::Said;
 use crate::decode::headers::hex_id;
-use crate::decode::{access_log, json, text_log, wrapper};
+use crate::decode::{access_log, json, text_log, times, wrapper};
 
 /// Keys under which the line stands.
 const LINE: [&str; 3] = ["log", "message", "MESSAGE"];
@@ -192,8 +192,11 @@ fn said(map: &Map<String, Value>) -> Said {
     }
     let id = |object: &str| inside(object, "id").and_then(Value::as_str).unwrap_or_default();
     let stream = ["stream", "source"].iter().map(|key| text(map, key)).find(|text| !text.is_empty());
+    let time = TIME.iter().find_map(|key| map.get(*key));
+    let at = time.and_then(instant);
     Said {
-        at: TIME.iter().find_map(|key| map.get(*key)).and_then(instant),
+        at,
+        has_bad_time: at.is_none() && times::is_given(time),
         labels: labels.done(),
         trace_id: hex_id::<32>(id("trace")).unwrap_or_default(),
         span_id: hex_id::<16>(id("span")).unwrap_or_default(),

@@ -37,6 +37,7 @@ fn exchange(method: &str, url: &str, request: Body, status: Option<u16>, respons
         chunks: Vec::new(),
         client_disconnected: false,
         truncated: false,
+        line_keys: Vec::new(),
     }
 }
 

@@ -70,6 +70,7 @@ pub(super) fn of_carrier(node: &Node, carrier: &Carrier<'_>, context: &Context<'
         response_body,
         chunks: Vec::new(),
         client_disconnected: false,
+        line_keys: Vec::new(),
     })
 }
 

@@ -26,15 +26,31 @@ fn times_are_read_as_strings_numbers_and_floats() {
         (json!("1.7960193348206725e18"), Some(1_796_019_334_820_672_512)),
         (json!("0"), None),
         (json!(""), None),
-        (json!(-5), None),
-        (json!("NaN"), None),
-        (json!("18446744073709551615"), None),
-        (json!(1e300), None),
         (json!(null), None),
         (json!({}), None),
     ] {
         let span = one_span(json!({"traceId": TRACE, "spanId": SPAN, "startTimeUnixNano": time}));
         assert_eq!(span.started_at, expected.map(Instant), "{time}");
+    }
+}
+
+#[test]
+fn a_time_that_is_none_is_told_once_a_record_and_the_record_is_kept() {
+    let bad = [json!(-5), json!("NaN"), json!("18446744073709551615"), json!(1e300), json!("2026-11-30T06:15:34Z")];
+    for time in bad {
+        let span = json!({"traceId": TRACE, "spanId": SPAN, "startTimeUnixNano": time, "endTimeUnixNano": time});
+        let read = from_json(json!({"resourceSpans": [{"scopeSpans": [{"spans": [span]}]}]}));
+        assert_eq!((read.spans().len(), read.reasons()), (1, vec![RejectReason::BadTime]), "{time}");
+        let observed = json!("1796019334820672512");
+        for (log, reasons) in [
+            (json!({"timeUnixNano": time, "observedTimeUnixNano": observed}), 1),
+            (json!({"timeUnixNano": observed, "observedTimeUnixNano": time}), 0),
+            (json!({"timeUnixNano": time, "observedTimeUnixNano": time}), 1),
+        ] {
+            let read = from_json(json!({"resourceLogs": [{"scopeLogs": [{"logRecords": [log]}]}]}));
+            assert_eq!(read.reasons(), vec![RejectReason::BadTime; reasons], "{time}");
+            assert_eq!(read.logs().len(), 1);
+        }
     }
 }
 
