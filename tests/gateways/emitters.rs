@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::fixture;
 
 /// What `coverage` says of one file with these lines.
-fn coverage(lines: &str) -> Value {
+pub(crate) fn coverage(lines: impl AsRef<[u8]>) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("access.log");
     std::fs::write(&file, lines).unwrap();

@@ -3,26 +3,13 @@
 //! Both sides are runs of the program: over lines without the setting, and over lines of the same calls with it.
 
 use std::collections::BTreeSet;
-use std::process::Command;
 
 use serde_json::Value;
 
 use super::day::{Speech, healthy};
+use super::emitters::coverage;
 use super::fixture;
 use super::write::{self, Call, Form};
-
-/// What `coverage` says of a log.
-fn coverage(log: &[u8]) -> Value {
-    let folder = tempfile::tempdir().unwrap();
-    let file = folder.path().join("gateway.log");
-    std::fs::write(&file, log).unwrap();
-    let run = Command::new(env!("CARGO_BIN_EXE_a2a-drift"))
-        .args(["coverage", "--format", "json"])
-        .arg(&file)
-        .output()
-        .unwrap();
-    serde_json::from_slice(&run.stdout).unwrap()
-}
 
 fn words(list: &Value) -> BTreeSet<String> {
     list.as_array().unwrap().iter().map(|word| word.as_str().unwrap().to_owned()).collect()
