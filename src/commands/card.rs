@@ -70,7 +70,8 @@ fn diff(before: &Path, after: Option<&Path>, config: &Config) -> anyhow::Result<
         }
     } else {
         let cards = read(before, config)?;
-        let mut compared = false;
+        // The same card seen again is one that did not change.
+        let mut compared = cards.iter().any(|(_, shown)| shown.looks > 1);
         for pair in cards.windows(2) {
             let [(agent, old), (next, new)] = pair else { continue };
             if agent == next && old.extended == new.extended {

@@ -57,7 +57,7 @@ pub(super) fn is_time_like(text: &str) -> bool {
 
 /// Takes note of the time of a record that cannot be read; to be called once a record.
 pub(super) fn note_bad(member: &str, origin: &Origin, sink: &mut dyn Sink) {
-    let detail = format!("{member} is no time of the years 1970 to 2199; the record was kept");
+    let detail = format!("{member} is no time, or none of the years 1970 to 2199; the record was kept");
     sink.reject(Reject { origin: origin.clone(), reason: RejectReason::BadTime, detail });
 }
 

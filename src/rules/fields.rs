@@ -181,7 +181,10 @@ impl Advice {
     /// In one sentence: the setting of an emitter in use, what did not happen where it is set, else the advice that holds for any.
     pub fn sentence(&self, need: &Need, in_use: &[String]) -> Option<String> {
         if let Some((emitter, what)) = self.unseen(need, in_use) {
-            return Some(format!("Not seen in this traffic: {what}. {} is set to write it.", emitter.title));
+            return Some(format!(
+                "Not seen in this traffic: {what}. Nothing to turn on: written by {}, it would be here.",
+                emitter.title
+            ));
         }
         match self.setting(need, in_use) {
             Some((emitter, Setting { set, note, .. })) => {

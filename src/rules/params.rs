@@ -51,6 +51,7 @@ impl Param {
             Self::Flag(_) => "a boolean",
             Self::Int(_) => "a whole number",
             Self::Number(_) => "a number",
+            Self::Text(_) if self.is_interval() => "a span of time such as \"30 seconds\"",
             Self::Text(_) => "a string",
         }
     }
@@ -59,6 +60,7 @@ impl Param {
     pub(super) fn in_kind_of(&self, default: &Self) -> Option<Self> {
         match (self, default) {
             (Self::Int(value), Self::Number(_)) => Some(Self::Number(*value as f64)),
+            _ if default.is_interval() && !self.is_interval() => None,
             _ if std::mem::discriminant(self) == std::mem::discriminant(default) => Some(self.clone()),
             _ => None,
         }

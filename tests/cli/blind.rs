@@ -75,6 +75,13 @@ fn one_look_at_a_card_is_nothing_to_compare() {
     );
 }
 
+/// Three looks of the Rust client at the agent's card: twice the same body, and once 304.
+#[test]
+fn looks_that_saw_the_same_card_are_compared_and_nothing_changed() {
+    let output = run(&["card", "diff", "tests/captures/a2a-rust-0.15.0/rust.exchanges.ndjson"]);
+    assert_eq!((code(&output), stdout(&output).as_str()), (0, "nothing changed\n"));
+}
+
 #[test]
 fn a_suppression_of_a_rule_that_is_none_is_refused() {
     let folder = tempfile::tempdir().unwrap();

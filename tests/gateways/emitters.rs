@@ -55,7 +55,7 @@ fn lines_of_envoy_that_hold_a_body_are_envoys() {
         "start_time": "2026-11-30T06:14:02.504Z", "method": "POST", "path": "/a2a", "authority": "h:1", "response_code": 200,
         "response_flags": "-", "duration": 11, "request_body": "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"message/send\",\"params\":{}}",
     });
-    assert_eq!(titles(&coverage(&line.to_string())), ["Envoy or Istio access log"]);
+    assert_eq!(titles(&coverage(line.to_string())), ["Envoy or Istio access log"]);
 }
 
 #[test]
@@ -65,7 +65,7 @@ fn lines_of_a_recorder_are_nobody_elses_even_if_they_spell_a_duration_as_nginx_d
         "request_body": {"jsonrpc": "2.0", "id": 1, "method": "message/send", "params": {}},
         "response_body": {"jsonrpc": "2.0", "id": 1, "result": {"kind": "task", "id": "t", "contextId": "c", "status": {"state": "working"}}},
     });
-    let coverage = coverage(&line.to_string());
+    let coverage = coverage(line.to_string());
     assert_eq!(titles(&coverage), ["exchange lines of a proxy of yours"]);
     assert_eq!(coverage["sources"][0]["formats"], json!(["home-made-exchange"]));
 }

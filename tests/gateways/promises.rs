@@ -117,7 +117,7 @@ fn http_spans(with_headers: bool) -> Vec<u8> {
 #[test]
 fn captured_headers_bring_outcomes_where_http_refuses_and_that_is_said() {
     let promised = holds(&http_spans(false), &http_spans(true), "CAPTURE_HEADERS");
-    let after = coverage(&http_spans(true));
+    let after = coverage(http_spans(true));
     assert!(promised.contains("auth_audience_drift") && promised.is_subset(&waiting(&after)), "{promised:?}");
     let missing = rules(&after, |rule| rule["missing"][0]["not_seen"] == "a call that HTTP refused");
     assert!(missing.contains("auth_audience_drift"), "{missing:?}");
@@ -127,7 +127,7 @@ fn captured_headers_bring_outcomes_where_http_refuses_and_that_is_said() {
 fn a_card_that_nobody_fetched_and_a_webhook_that_nobody_registered_are_not_settings() {
     let mut calls = healthy(Speech::Rpc1).calls;
     calls.retain(|call| call.method == "POST" && !call.sent.to_string().contains("ushNotificationConfig"));
-    let coverage = coverage(&write::lines(&calls, write::kong_payloads));
+    let coverage = coverage(write::lines(&calls, write::kong_payloads));
     let of = |rule: &str| {
         let rules = coverage["rules"].as_array().unwrap();
         rules.iter().find(|entry| entry["rule"] == rule).unwrap()["missing"][0].clone()

@@ -86,7 +86,7 @@ fn overrides_that_fit_nothing_are_refused_with_the_names_that_would() {
     assert_eq!(refused("split_brain", "grase", Param::Int(1)), "`split_brain` has no param `grase`; it has `grace`");
     assert_eq!(
         refused("split_brain", "grace", Param::Int(1)),
-        "param `grace` of `split_brain` is a string, not a whole number"
+        "param `grace` of `split_brain` is a span of time such as \"30 seconds\", not a whole number"
     );
 }
 
