@@ -182,7 +182,7 @@ impl Advice {
     pub fn sentence(&self, need: &Need, in_use: &[String]) -> Option<String> {
         if let Some((emitter, what)) = self.unseen(need, in_use) {
             return Some(format!(
-                "Not seen in this traffic: {what}. Nothing to turn on: written by {}, it would be here.",
+                "Not seen in this traffic: {what}. Nothing to turn on: {} would have shown it.",
                 emitter.title
             ));
         }
