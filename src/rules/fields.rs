@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn one_form_of_a_proxys_command_is_told() {
+    fn one_form_of_the_command_of_a_proxy_is_told() {
         let advice = Advice::embedded();
         let settings = advice.emitters().iter().flat_map(|emitter| &emitter.settings);
         let commands: Vec<&str> =
