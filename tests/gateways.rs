@@ -298,7 +298,7 @@ fn nginx_tells_calls_by_their_bodies_and_paths_with_either_escape() {
     // Both of its bindings, at two addresses behind the gateway.
     identity::resolve(&mut facts, &IdentitySettings::default());
     let agents: BTreeSet<_> = facts.exchanges.iter().map(|row| row.common.agent.as_str()).collect();
-    assert_eq!(agents, ["127.0.0.1:43300"].into());
+    assert_eq!(agents, ["127.0.0.1:43300/summary"].into());
     let first = facts.exchanges.iter().min_by_key(|row| row.common.observed_at).unwrap();
     // `msec` 1796054267.564 is the end, `request_time` 0.003.
     assert_eq!(

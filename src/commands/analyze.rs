@@ -13,7 +13,7 @@ use super::corpus::known_rule;
 use super::intake::{Account, Gathering};
 use super::kept::{Peeked, Places, places};
 use super::progress::Progress;
-use super::setup::{engine, identities, key_map, limits, vocabulary};
+use super::setup::{engine, identities, key_map, limits, unmet, vocabulary};
 use super::window::Window;
 use super::{Outcome, configure, page_width, print, say};
 use crate::cli::{Analyze, Global};
@@ -103,6 +103,9 @@ pub(super) fn gather(paths: &[PathBuf], config: &Config, progress: &Progress) ->
     let mut facts = normalizer.finish().facts;
     facts.append(kept);
     identity::resolve(&mut facts, &identities(config));
+    if let Some(unmet) = unmet(config, &facts).filter(|_| !facts.is_empty()) {
+        say(&unmet);
+    }
     facts.make_set();
     Ok((facts, account))
 }

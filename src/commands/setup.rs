@@ -3,7 +3,7 @@
 //! In: [`Config`]. Out: word lists, limits, key maps, names, the engine. Reads the files that the configuration names, and
 //! judges nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
@@ -14,9 +14,13 @@ use crate::decode::Limits;
 use crate::decode::key_map::KeyMap;
 use crate::normalize::NormalizerSettings;
 use crate::normalize::aliases::Aliases;
-use crate::normalize::identity::IdentitySettings;
+use crate::normalize::identity::{self, IdentitySettings};
 use crate::normalize::patterns::Patterns;
 use crate::rules::{self, Engine};
+use crate::tables::Facts;
+
+/// References that are told to lead to nothing.
+const MOST_UNMET: usize = 3;
 
 /// How records become facts: by the words of emitters, those of the folder of rules where it has any, else the built-in ones,
 /// after the configured ones.
@@ -85,17 +89,34 @@ pub(super) fn key_map(configured: &BTreeMap<String, Vec<String>>) -> anyhow::Res
 /// Who is who by the configuration, turned round: there it is told by name, here it is looked up by reference.
 pub(super) fn identities(config: &Config) -> IdentitySettings {
     let by_reference = |names: &BTreeMap<String, Vec<String>>| {
-        let pairs = names.iter().flat_map(|(name, references)| {
-            references.iter().map(|reference| (bare(reference).to_owned(), name.clone()))
+        let pairs =
+            names.iter().flat_map(|(name, references)| references.iter().map(move |reference| (reference, name)));
+        let spelled = pairs.flat_map(|(reference, name)| {
+            let spellings = [Some(reference.clone()), identity::as_place(reference)];
+            spellings.into_iter().flatten().map(|spelling| (spelling, name.clone()))
         });
-        pairs.collect()
+        spelled.collect()
     };
     IdentitySettings { agents: by_reference(&config.agents), clients: by_reference(&config.clients) }
 }
 
-/// A reference without scheme and closing slash, as references are compared: people paste urls.
-fn bare(reference: &str) -> &str {
-    reference.split_once("://").map_or(reference, |(_, rest)| rest).trim_end_matches('/')
+/// What to say of references of the configuration that no fact has: one may be misspelt.
+pub(super) fn unmet(config: &Config, facts: &Facts) -> Option<String> {
+    let met = identity::met(facts, &identities(config));
+    let is_met = |met: &BTreeSet<String>, text: &String| {
+        met.contains(text) || identity::as_place(text).is_some_and(|place| met.contains(&place))
+    };
+    let of = |section: &'static str, names: &BTreeMap<String, Vec<String>>, met: &BTreeSet<String>| -> Vec<String> {
+        let references = names.iter().flat_map(|(name, references)| references.iter().map(move |text| (name, text)));
+        let unmet = references.filter(|(_, text)| !is_met(met, text));
+        unmet.map(|(name, text)| format!("\"{text}\" of [{section}] {name}")).collect()
+    };
+    let mut unmet = of("agents", &config.agents, &met.agents);
+    unmet.extend(of("clients", &config.clients, &met.clients));
+    let more = unmet.len().saturating_sub(MOST_UNMET);
+    unmet.truncate(MOST_UNMET);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    (!unmet.is_empty()).then(|| format!("nothing here is called {}{more}\n", unmet.join(", ")))
 }
 
 /// The rules, with the thresholds of the configuration, ready to judge.

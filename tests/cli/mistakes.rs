@@ -119,3 +119,23 @@ fn the_list_of_rules_fits_the_width_that_is_told_and_keeps_its_lines_whole_where
     let words = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     assert_eq!(words(&narrow), words(&whole));
 }
+
+#[test]
+fn a_reference_of_the_configuration_that_leads_to_nothing_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("a2a-drift.toml");
+    let said = |text: &str| {
+        std::fs::write(&config, text).unwrap();
+        stderr(&run(&["analyze", "--quiet", CAPTURE, "--config", config.to_str().unwrap()]))
+    };
+    // The agent's own address is in the capture, as a client pasted it and by the name of its card.
+    let met = "[agents]\na = [\"http://127.0.0.1:41001/.well-known/agent-card.json\", \"Summary Agent\"]\n";
+    assert_eq!(said(met), "");
+    let one = "[agents]\na = [\"127.0.0.1:41001/no-such\"]\nb = [\"127.0.0.1:41001\"]\n";
+    assert_eq!(said(one), "a2a-drift: nothing here is called \"127.0.0.1:41001/no-such\" of [agents] a\n");
+    let many = "[agents]\na = [\"h1\", \"h2\", \"h3\"]\n[clients]\nc = [\"10.9.9.9\", \"nobody\"]\n";
+    assert_eq!(
+        said(many),
+        "a2a-drift: nothing here is called \"h1\" of [agents] a, \"h2\" of [agents] a, \"h3\" of [agents] a and 2 more\n"
+    );
+}

@@ -1,9 +1,9 @@
 //! Which references mean the same agent.
 //!
-//! Urls at or below the place where a card was fetched, or one of its interfaces, are the card's agent. Names and
-//! services join the only agent that bears them; what has no reference takes the agent of its call, trace or task.
+//! Urls at or below the place where a card was fetched, or one of its interfaces, are the card's agent; where no card tells, each
+//! path of a host is an agent. Names and services join the only agent that bears them; what has no reference takes the agent of its call, trace or task.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::directory::{Aliases, Directory, Name, Reference};
 use super::routes::{self, MOST_OF_A_CALL};
@@ -14,6 +14,8 @@ pub(super) fn resolve(facts: &mut Facts, aliases: &Aliases) {
     facts.cards.iter().for_each(|row| directory.look(row, true));
     facts.card_endpoints.iter().for_each(|row| directory.endpoint(row, true));
     add_routes(&facts.exchanges, &mut directory);
+    let references: HashSet<&str> = facts.commons().map(|common| common.agent_ref.as_str()).collect();
+    references.into_iter().for_each(|text| directory.refer(&Reference::parse(text), true));
     directory.settle(aliases);
     let mut read = Read { directory: &directory, aliases, references: HashMap::new() };
     for common in facts.commons_mut() {

@@ -27,10 +27,21 @@ pub(super) enum Reference {
     Service(String),
     /// By the name on its card.
     Card(String),
-    /// By the place that was called.
-    Place(Site),
+    /// By the place that was called or looked at.
+    Place(Site, Told),
     /// By something else.
     Other(String),
+}
+
+/// What a reference to a place tells of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    /// The host alone.
+    Host,
+    /// Where a card is.
+    Card,
+    /// Where something was called.
+    Path,
 }
 
 impl Reference {
@@ -42,8 +53,19 @@ impl Reference {
         } else if let Some(name) = text.strip_prefix("name:") {
             Self::Card(name.to_owned())
         } else {
-            Site::parse(text).map_or_else(|| Self::Other(text.to_owned()), |site| Self::Place(site.card_base()))
+            Site::parse(text).map_or_else(|| Self::Other(text.to_owned()), |site| Self::place(text, site))
         }
+    }
+
+    fn place(text: &str, site: Site) -> Self {
+        let host = text.split_once("//").map_or(text, |(_, rest)| rest);
+        let base = site.clone().card_base();
+        let told = match (host.contains('/'), base == site) {
+            (false, _) => Told::Host,
+            (true, false) => Told::Card,
+            (true, true) => Told::Path,
+        };
+        Self::Place(base, told)
     }
 
     /// The name, if it is no place.
@@ -123,7 +145,14 @@ impl Directory {
         }
     }
 
-    /// Groups anew what the cards that came or went concern.
+    /// Takes a reference that no fact had before, or forgets one that none has any more.
+    pub(super) fn refer(&mut self, reference: &Reference, came: bool) {
+        if let Reference::Place(site, told) = reference {
+            self.ties.called(site, *told, came);
+        }
+    }
+
+    /// Groups anew what came or went concerns.
     pub(super) fn settle(&mut self, aliases: &Aliases) -> Regrouped {
         let authorities = self.ties.concerned();
         if !authorities.is_empty() {
@@ -162,7 +191,7 @@ impl Directory {
                 self.only(self.named.get(name)).or_else(|| aliases.get(name).map(|alias| alias.as_str().into()))
             }
             Reference::Other(text) => Some(alias(aliases, text)),
-            Reference::Place(site) => {
+            Reference::Place(site, _) => {
                 let held = self.places.find(site).map(|place| place.label.clone());
                 held.or_else(|| Some(alias(aliases, &site.authority)))
             }

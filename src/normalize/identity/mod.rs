@@ -4,12 +4,14 @@
 //! `call_id` filled. A function of the set: order, batches and repetition change nothing. Never reads message content.
 
 mod agents;
+mod called;
 mod calls;
 mod clients;
 mod directory;
 mod entry;
 mod known;
 mod looks;
+mod met;
 mod places;
 mod references;
 mod relation;
@@ -23,9 +25,11 @@ mod web;
 use std::collections::BTreeMap;
 
 pub use known::{Added, Known};
+pub use met::{Met, met};
 pub use retention::Evicted;
 
 use crate::tables::Facts;
+use site::Site;
 
 /// What a user knows better than the traffic shows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -34,6 +38,12 @@ pub struct IdentitySettings {
     pub agents: BTreeMap<String, String>,
     /// Address without port, or name -> name of the client.
     pub clients: BTreeMap<String, String>,
+}
+
+/// The spelling under which a place is looked up, of a url or address as people paste them; none of what can be no place.
+pub fn as_place(reference: &str) -> Option<String> {
+    let is_spelled = reference.contains(char::is_whitespace);
+    Site::parse(reference).filter(|_| !is_spelled).map(|site| site.card_base().to_string())
 }
 
 /// Fills `agent`, `client` and `call_id` of every fact.

@@ -1,7 +1,7 @@
 //! Groups of places, each an agent.
 //!
-//! In: the ties between places. Out: for each place its group and what the group is called. Authorities that no tie joins to
-//! others are grouped without them.
+//! In: the ties between places, and the places that were called. Out: for each place its group and what the group is called.
+//! Authorities that no tie joins to others are grouped without them.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -44,6 +44,9 @@ impl Places {
             }
         }
         let behind = groups.join_routes(ties.routes(), authorities);
+        let named = groups.part_named(ties, authorities, aliases);
+        groups.join_called(ties, authorities);
+        groups.join_homes(&named);
         self.0.append(&mut groups.places([&at_home, &fetched], &behind, aliases));
     }
 
@@ -102,6 +105,26 @@ impl<'a> Claims<'a> {
     }
 }
 
+/// What is called at an authority, as far as no card and no gateway tells of it.
+#[derive(Default)]
+struct Homes {
+    /// Homes of what was called or looked for, and whether it was called.
+    called: BTreeMap<Site, bool>,
+    /// Groups of which nothing was called.
+    idle: BTreeSet<usize>,
+    /// Whether something was called of other groups.
+    is_busy: bool,
+}
+
+impl Homes {
+    /// Whether there is one place that was called and one at which a card was looked for, so that one is the other's.
+    fn are_one(&self) -> bool {
+        let called = self.called.values().filter(|is_called| **is_called).count();
+        let looked = self.called.len() - called;
+        !self.is_busy && called == 1 && looked + self.idle.len() == 1
+    }
+}
+
 /// Places being grouped.
 #[derive(Default)]
 struct Groups {
@@ -154,6 +177,62 @@ impl Groups {
         behind
     }
 
+    /// Places called that nothing tells more of: each path of a host is an agent, whatever its bindings are called. The only one
+    /// that was called is the agent of the only card there that nothing was called of.
+    fn join_called(&mut self, ties: &Ties, authorities: &BTreeSet<String>) {
+        // All are found before any is joined, so that no order matters.
+        let found: Vec<Homes> = authorities.iter().map(|authority| self.homes(ties, authority)).collect();
+        for homes in found {
+            let one = homes.are_one();
+            let mut first = homes.idle.first().copied();
+            for home in homes.called.keys() {
+                let number = self.group(home);
+                let first = *first.get_or_insert(number);
+                if one {
+                    self.union(first, number);
+                }
+            }
+        }
+    }
+
+    fn homes(&self, ties: &Ties, authority: &str) -> Homes {
+        let mut homes = Homes { idle: self.at(authority), ..Homes::default() };
+        for (site, seen) in ties.called_at(authority) {
+            match self.holder(site) {
+                Some(group) if seen.is_called() => {
+                    homes.idle.remove(&group);
+                    homes.is_busy = true;
+                }
+                Some(_) => {}
+                None => *homes.called.entry(site.home()).or_default() |= seen.is_called(),
+            }
+        }
+        homes
+    }
+
+    /// Paths that a user names are agents of their own, where anything was called.
+    fn part_named(&mut self, ties: &Ties, authorities: &BTreeSet<String>, aliases: &Aliases) -> Vec<Site> {
+        let is_there = |site: &Site| authorities.contains(&site.authority) && ties.is_called(&site.authority);
+        let named = aliases.keys().filter_map(|key| Site::parse(key));
+        let named: Vec<Site> = named.filter(|site| !site.path.is_empty() && is_there(site)).collect();
+        named.iter().for_each(|site| {
+            self.group(site);
+        });
+        named
+    }
+
+    /// Places that a user names have all bindings of theirs.
+    fn join_homes(&mut self, named: &[Site]) {
+        for site in named {
+            let (home, number) = (site.home(), self.group(site));
+            if !home.path.is_empty()
+                && let Some(home) = self.numbers.get(&home).copied()
+            {
+                self.union(home, number);
+            }
+        }
+    }
+
     /// `first` are the places that a group is called by if it has one, those of the first set before the others.
     fn places(
         mut self,
@@ -180,11 +259,14 @@ impl Groups {
             labels.entry(*root).or_insert_with(|| site.to_string().into());
             roots.entry(*root).or_insert(site);
         }
+        let mut names: BTreeMap<usize, (usize, &String)> = BTreeMap::new();
         for (site, root) in &places {
-            if let Some(name) = aliases.get(&site.to_string()).or_else(|| aliases.get(&site.authority)) {
-                labels.insert(*root, name.as_str().into());
+            if let Some(said) = longest(aliases, site) {
+                let known = names.entry(*root).or_insert(said);
+                *known = said.max(*known);
             }
         }
+        labels.extend(names.into_iter().map(|(root, (_, name))| (root, name.as_str().into())));
         let place = |(site, root): (&Site, usize)| {
             let (smallest, label) = (roots.get(&root)?, labels.get(&root)?);
             Some((site.clone(), Place { root: (*smallest).clone(), label: label.clone() }))
@@ -223,6 +305,13 @@ impl Groups {
         let (a, b) = (self.find(a), self.find(b));
         self.parents[a.max(b)] = a.min(b);
     }
+}
+
+/// The name that a user gave to a place or to what holds it, and how much of its path that says: the more, the better.
+fn longest<'a>(aliases: &'a Aliases, site: &Site) -> Option<(usize, &'a String)> {
+    let ends = site.path.match_indices('/').map(|(at, _)| at).chain([site.path.len()]);
+    let held = ends.filter_map(|end| Some((end, aliases.get(&format!("{}{}", site.authority, &site.path[..end]))?)));
+    held.max()
 }
 
 impl Grouped for Groups {

@@ -36,28 +36,29 @@ impl References {
         self.meanings.get(&key)
     }
 
-    /// A fact with this reference came.
-    pub(super) fn see(&mut self, key: Key, text: &str) {
+    /// A fact with this reference came; the reference, if it is the first.
+    pub(super) fn see(&mut self, key: Key, text: &str) -> Option<&Reference> {
         if key == NO_KEY || self.meanings.contains_key(&key) {
-            return;
+            return None;
         }
         let reference = Reference::parse(text);
         match &reference {
-            Reference::Place(site) => drop(self.by_authority.insert((site.authority.clone(), key))),
+            Reference::Place(site, _) => drop(self.by_authority.insert((site.authority.clone(), key))),
             Reference::Service(_) | Reference::Card(_) => drop(self.named.insert(key)),
             Reference::Missing | Reference::Other(_) => {}
         }
-        self.meanings.insert(key, Meaning { reference, agent: None, by_name: None });
         self.fresh.push(key);
+        Some(&self.meanings.entry(key).or_insert(Meaning { reference, agent: None, by_name: None }).reference)
     }
 
-    /// No fact has this reference any more.
-    pub(super) fn forget(&mut self, key: Key) {
-        let Some(meaning) = self.meanings.remove(&key) else { return };
-        if let Reference::Place(site) = meaning.reference {
-            self.by_authority.remove(&(site.authority, key));
+    /// No fact has this reference any more; what it was.
+    pub(super) fn forget(&mut self, key: Key) -> Option<Reference> {
+        let meaning = self.meanings.remove(&key)?;
+        if let Reference::Place(site, _) = &meaning.reference {
+            self.by_authority.remove(&(site.authority.clone(), key));
         }
         self.named.remove(&key);
+        Some(meaning.reference)
     }
 
     /// Reads again what may mean another agent; those that do.

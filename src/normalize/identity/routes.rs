@@ -13,10 +13,6 @@ use crate::tables::ExchangeRow;
 /// Exchanges of one call that are looked at in pairs; a span with more is around several calls.
 pub(super) const MOST_OF_A_CALL: usize = 8;
 
-/// Ends of paths by which agents tell their interfaces apart: of HTTP+JSON, whose paths of 0.3 begin with `v1`, and of JSON-RPC.
-const REST_WORDS: [&str; 7] = ["a2a", "rest", "http", "http+json", "http-json", "json", "v1"];
-const RPC_WORDS: [&str; 4] = ["a2a", "jsonrpc", "json-rpc", "rpc"];
-
 /// A place called, and the address behind it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Route {
@@ -142,7 +138,7 @@ pub(super) fn ties(routes: &Routes, authorities: &BTreeSet<String>, groups: &imp
         let first = of_other_bindings(&unknown);
         let first_of = |called| first.get(called).copied().unwrap_or(called);
         let pairs: Vec<(&Site, &Site)> = unknown.iter().map(|route| (first_of(&route.called), &route.behind)).collect();
-        for (place, behind) in unknown_fronts(authority, &pairs, groups.at(authority).is_empty()) {
+        for (place, behind) in unknown_fronts(&pairs) {
             fronts.entry(behind).or_default().insert(Front::Place(place));
         }
         bindings.extend(first);
@@ -170,9 +166,9 @@ pub(super) fn ties(routes: &Routes, authorities: &BTreeSet<String>, groups: &imp
 /// Places that are the same agent's in another binding, each with the first of them: what is left of both paths without the
 /// words by which bindings and versions are told apart is the same, and no binding is there twice.
 fn of_other_bindings<'a>(routes: &[&'a Route]) -> BTreeMap<&'a Site, &'a Site> {
-    let mut by_agent: BTreeMap<&str, BTreeSet<(&Site, bool)>> = BTreeMap::new();
+    let mut by_agent: BTreeMap<Site, BTreeSet<(&Site, bool)>> = BTreeMap::new();
     for route in routes {
-        by_agent.entry(without_binding(route)).or_default().insert((&route.called, route.is_rest));
+        by_agent.entry(route.called.home()).or_default().insert((&route.called, route.is_rest));
     }
     let mut first = BTreeMap::new();
     for places in by_agent.into_values() {
@@ -187,22 +183,23 @@ fn of_other_bindings<'a>(routes: &[&'a Route]) -> BTreeMap<&'a Site, &'a Site> {
     first
 }
 
-/// The path that was called, without what names its binding at the end.
-fn without_binding(route: &Route) -> &str {
-    let words: &[&str] = if route.is_rest { &REST_WORDS } else { &RPC_WORDS };
-    let mut path = route.called.path.as_str();
-    while let Some((before, last)) = path.rsplit_once('/')
-        && words.contains(&last)
-    {
-        path = before;
+/// What stands in front of addresses where no card tells. Where all that is called at one home leads to the same addresses, the
+/// home is one agent, as it is without routes; else each path is, that shares its addresses with no other.
+fn unknown_fronts<'a>(pairs: &[(&'a Site, &'a Site)]) -> Vec<(Site, &'a Site)> {
+    let mut homes: BTreeMap<Site, Vec<(&Site, &'a Site)>> = BTreeMap::new();
+    for (called, behind) in pairs {
+        homes.entry(called.home()).or_default().push((*called, *behind));
     }
-    path
+    let fronts = homes.into_iter().flat_map(|(home, pairs)| {
+        let is_one = hang_together(&pairs);
+        pairs.into_iter().map(move |(called, to)| (if is_one { home.clone() } else { called.clone() }, to))
+    });
+    fronts.collect()
 }
 
-/// What stands in front of addresses where no card tells. Where all that is called at a gateway leads to the same addresses,
-/// the gateway is one agent, as it is without routes; else each path is, that shares its addresses with no other.
-fn unknown_fronts<'a>(authority: &str, pairs: &[(&'a Site, &'a Site)], is_bare: bool) -> Vec<(Site, &'a Site)> {
-    let Some((first, _)) = pairs.first() else { return Vec::new() };
+/// Whether places are joined by the addresses behind them.
+fn hang_together(pairs: &[(&Site, &Site)]) -> bool {
+    let Some((first, _)) = pairs.first() else { return true };
     let mut reached: BTreeSet<&Site> = BTreeSet::from([*first]);
     let mut behind: BTreeSet<&Site> = BTreeSet::new();
     loop {
@@ -217,8 +214,7 @@ fn unknown_fronts<'a>(authority: &str, pairs: &[(&'a Site, &'a Site)], is_bare: 
             break;
         }
     }
-    let is_one = is_bare && pairs.iter().all(|(called, _)| reached.contains(called));
-    pairs.iter().map(|(called, to)| (if is_one { Site::first(authority) } else { (*called).clone() }, *to)).collect()
+    pairs.iter().all(|(called, _)| reached.contains(called))
 }
 
 #[cfg(test)]

@@ -19,6 +19,10 @@ const CARD_PATHS: [&str; 6] = [
     "/.well-known/agent",
 ];
 
+/// Ends of paths by which agents tell their interfaces apart, besides versions.
+const BINDING_WORDS: [&str; 11] =
+    ["a2a", "api", "grpc", "http", "http+json", "http-json", "json", "json-rpc", "jsonrpc", "rest", "rpc"];
+
 impl Site {
     /// Reads an absolute url, `//host:port/path`, or a bare `host:port` (gRPC endpoints).
     pub(super) fn parse(reference: &str) -> Option<Self> {
@@ -50,6 +54,17 @@ impl Site {
         self
     }
 
+    /// The place without what names an operation, a binding or a version at its end: that of the agent, as far as a path tells.
+    pub(super) fn home(&self) -> Self {
+        let mut path = before_operation(&self.path);
+        while let Some((before, last)) = path.rsplit_once('/')
+            && names_a_binding(last)
+        {
+            path = before;
+        }
+        Self { authority: self.authority.clone(), path: path.to_owned() }
+    }
+
     /// Whether only the same machine can mean it.
     pub(super) fn is_loopback(&self) -> bool {
         let host = self.authority.rsplit_once(':').map_or(self.authority.as_str(), |(host, _)| host);
@@ -61,6 +76,23 @@ impl Site {
         self.authority == other.authority
             && other.path.strip_prefix(&self.path).is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', ':']))
     }
+}
+
+/// What precedes the path of an operation of the HTTP+JSON binding (specification 11.3): `/tasks/..`, `/message:send`.
+fn before_operation(path: &str) -> &str {
+    let is_operation = |at: usize| {
+        let rest = &path[at + 1..];
+        rest.starts_with("message:") || rest == "tasks" || rest.starts_with("tasks/")
+    };
+    let operation = path.match_indices('/').map(|(at, _)| at).find(|at| is_operation(*at));
+    operation.map_or(path, |at| &path[..at])
+}
+
+fn names_a_binding(word: &str) -> bool {
+    let is_version = |number: &str| {
+        number.starts_with(|c: char| c.is_ascii_digit()) && number.bytes().all(|b| b.is_ascii_digit() || b == b'.')
+    };
+    BINDING_WORDS.contains(&word) || word.strip_prefix('v').is_some_and(is_version)
 }
 
 impl std::fmt::Display for Site {

@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use super::*;
 use crate::tables::{CardColumns, CardEndpointColumns, CardEndpointRow, CardRow, Common, ExchangeColumns, ExchangeRow};
 
@@ -54,7 +56,7 @@ fn agents_behind_one_gateway_are_told_apart_by_path() {
     call("https://gw/a/rpc", |_, _| {}, &mut facts);
     call("https://gw/b/rpc", |_, _| {}, &mut facts);
     call("https://gw/ab/rpc", |_, _| {}, &mut facts);
-    assert_eq!(agents(&mut facts), ["gw/a", "gw/b", "gw"]);
+    assert_eq!(agents(&mut facts), ["gw/a", "gw/b", "gw/ab"]);
 }
 
 #[test]
@@ -168,6 +170,91 @@ fn a_service_bears_the_name_of_its_card_as_services_are_spelled() {
     assert_eq!(agents(&mut facts), ["h:1", "summary"]);
     card("http://h:2/.well-known/agent-card.json", "summary agent", &[], &mut facts);
     assert_eq!(agents(&mut facts)[0], "summary-agent");
+}
+
+/// Who answers at places of which nothing else is known.
+fn called(places: &[&str]) -> Vec<String> {
+    let mut facts = Facts::default();
+    places.iter().for_each(|place| call(place, |_, _| {}, &mut facts));
+    agents(&mut facts)
+}
+
+#[test]
+fn without_cards_each_path_of_a_host_is_an_agent_with_all_its_bindings() {
+    let of_two = ["http://h/billing/a2a", "http://h/billing/rest/v1", "http://h/orders/a2a", "http://h/orders/v0.3"];
+    assert_eq!(called(&of_two), ["h/billing", "h/billing", "h/orders", "h/orders"]);
+    // One agent, by all that is called bindings and versions, and by spans that know the host alone.
+    assert_eq!(called(&["http://h/", "http://h/a2a", "http://h/api/v1", "http://h/jsonrpc", "//h"]), ["h"; 5]);
+    assert_eq!(called(&["http://h/billing/rpc", "//h"]), ["h/billing", "h/billing"]);
+    assert_eq!(called(&["http://h/billing/rpc", "http://h/orders/rpc", "//h"]), ["h/billing", "h/orders", "h"]);
+    // An event of somebody's own may name the whole url that was called.
+    let whole = ["http://h/x/v1/message:send", "http://h/x/v1/tasks", "http://h/x/tasks/7:cancel", "http://h/x/rpc"];
+    assert_eq!(called(&whole), ["h/x"; 4]);
+    // No version and no binding: words of whoever runs it.
+    assert_eq!(
+        called(&["http://h/v1beta", "http://h/vendor", "http://h/resting"]),
+        ["h/v1beta", "h/vendor", "h/resting"]
+    );
+}
+
+#[test]
+fn a_host_with_ids_in_its_paths_is_one_agent() {
+    let places: Vec<String> = (0..600).map(|number| format!("http://h/users/{number}")).collect();
+    let places: Vec<&str> = places.iter().map(String::as_str).collect();
+    assert_eq!(BTreeSet::from_iter(called(&places)), BTreeSet::from(["h".to_owned()]));
+    assert_eq!(BTreeSet::from_iter(called(&places[..500])).len(), 500);
+}
+
+#[test]
+fn the_only_place_that_is_called_is_the_agent_of_the_only_card_that_was_looked_for() {
+    let look = "http://h/.well-known/agent-card.json";
+    assert_eq!(called(&[look, "http://h/agents/billing"]), ["h", "h"]);
+    assert_eq!(called(&["http://h/billing/.well-known/agent-card.json", "http://h/rpc/billing"]), ["h/billing"; 2]);
+    // Which of two it is cannot be told.
+    assert_eq!(called(&[look, "http://h/billing", "http://h/orders"]), ["h", "h/billing", "h/orders"]);
+    // A card with a body, whose interface a gateway rewrote.
+    let mut facts = Facts::default();
+    card("https://h/cards/a/.well-known/agent-card.json", "A", &["https://direct/a2a"], &mut facts);
+    call("https://h/rpc/a", |_, _| {}, &mut facts);
+    assert_eq!(agents(&mut facts), ["h/cards/a"]);
+    call("https://h/cards/a/rpc", |_, _| {}, &mut facts);
+    assert_eq!(agents(&mut facts), ["h/rpc/a", "h/cards/a"], "what the card's own agent answers at is known now");
+}
+
+#[test]
+fn a_configured_path_parts_what_one_host_holds() {
+    let agents = [("h/billing/a2a", "money"), ("h/orders", "shop"), ("h", "rest of it")];
+    let agents = agents.map(|(place, name)| (place.to_owned(), name.to_owned()));
+    let settings = IdentitySettings { agents: agents.into(), ..Default::default() };
+    let mut facts = Facts::default();
+    let places =
+        ["http://h/billing/a2a", "http://h/billing/rest", "http://h/orders/deep/down", "http://h/other", "//h"];
+    places.iter().for_each(|place| call(place, |_, _| {}, &mut facts));
+    let names = |facts: &Facts| -> Vec<String> { facts.exchanges.iter().map(|row| row.common.agent.clone()).collect() };
+    resolve(&mut facts, &settings);
+    let expected = ["money", "money", "shop", "rest of it", "rest of it"];
+    assert_eq!(names(&facts), expected);
+    // Though one card is above them all.
+    card("http://h/.well-known/agent-card.json", "Hub", &["http://h/other"], &mut facts);
+    resolve(&mut facts, &settings);
+    assert_eq!(names(&facts), ["money", "rest of it", "shop", "rest of it", "rest of it"]);
+}
+
+#[test]
+fn a_users_reference_is_met_by_what_it_names_alone() {
+    let mut facts = Facts::default();
+    call("http://h/billing/a2a", |common, _| common.client_ref = "10.0.0.7".to_owned(), &mut facts);
+    call("service:orders-svc", |_, _| {}, &mut facts);
+    let name = |keys: &[&str]| keys.iter().map(|key| ((*key).to_owned(), "x".to_owned())).collect();
+    let settings = IdentitySettings {
+        agents: name(&["h", "h/billing", "h/bill", "h:1", "orders-svc", "orders"]),
+        clients: name(&["10.0.0.7", "10.0.0.8"]),
+    };
+    let met = met(&facts, &settings);
+    assert_eq!(Vec::from_iter(met.agents), ["h", "h/billing", "orders-svc"]);
+    assert_eq!(Vec::from_iter(met.clients), ["10.0.0.7"]);
+    let pasted = as_place("https://H/billing/.well-known/agent-card.json");
+    assert_eq!((pasted.as_deref(), as_place("Summary Agent")), (Some("h/billing"), None));
 }
 
 #[test]
@@ -298,11 +385,11 @@ fn agents_behind_one_gateway_stay_apart_with_and_without_cards() {
         passed_on(&format!("http://gw{path}/a2a"), behind, &mut facts);
         direct(&format!("http://{behind}/a2a"), &mut facts);
     }
-    let by_path = ["gw/a/a2a", "gw/a/a2a", "gw/b/a2a", "gw/b/a2a", "gw/b/a2a", "gw/b/a2a"];
+    let by_path = ["gw/a", "gw/a", "gw/b", "gw/b", "gw/b", "gw/b"];
     assert_eq!(agents(&mut facts), by_path, "replicas of one agent are that agent");
     card("http://gw/a/.well-known/agent-card.json", "A", &["http://gw/a/a2a"], &mut facts);
     card("http://gw/b/.well-known/agent-card.json", "B", &["http://gw/b/a2a"], &mut facts);
-    assert_eq!(agents(&mut facts), ["gw/a", "gw/a", "gw/b", "gw/b", "gw/b", "gw/b"]);
+    assert_eq!(agents(&mut facts), by_path);
 }
 
 #[test]
@@ -312,7 +399,9 @@ fn a_gateway_before_one_agent_keeps_the_name_that_it_has_without_routes() {
     passed_on("http://gw/summary/rest", "10.0.0.1:8000", &mut facts);
     passed_on("http://gw/summary/a2a", "10.0.0.2:8000", &mut facts);
     direct("http://10.0.0.2:8000/a2a", &mut facts);
-    assert_eq!(agents(&mut facts), ["gw", "gw", "gw", "gw"]);
+    assert_eq!(agents(&mut facts), ["gw/summary"; 4]);
+    facts.exchanges.iter_mut().for_each(|row| row.own.server_address.clear());
+    assert_eq!(agents(&mut facts)[..3], ["gw/summary"; 3]);
 }
 
 /// A gateway's agents by the places called, each with its binding and the address behind it.
@@ -337,13 +426,12 @@ fn two_bindings_of_an_agent_at_a_gateway_are_one_without_its_card() {
     for (rpc, rest, agent) in [
         ("http://gw/a", "http://gw/a/rest/v1", "gw/a"),
         ("http://gw/a", "http://gw/a/v1", "gw/a"),
-        ("http://gw/a/jsonrpc", "http://gw/a/rest", "gw/a/jsonrpc"),
-        ("http://gw/a/a2a", "http://gw/a/rest", "gw/a/a2a"),
+        ("http://gw/a/jsonrpc", "http://gw/a/rest", "gw/a"),
+        ("http://gw/a/a2a", "http://gw/a/rest", "gw/a"),
     ] {
         let calls = [(rpc, "jsonrpc", "10.0.0.1:80"), (rest, "http+json", "10.0.0.2:80"), other];
         assert_eq!(behind_gateway(&calls), [agent, agent, "gw/other"], "{rest}");
-        // Where nothing else is behind the gateway, it is the agent.
-        assert_eq!(behind_gateway(&calls[..2]), ["gw", "gw"], "{rest}");
+        assert_eq!(behind_gateway(&calls[..2]), [agent, agent], "{rest}");
     }
 }
 
@@ -359,8 +447,9 @@ fn agents_below_one_another_at_a_gateway_stay_two() {
         [("http://gw/a/v1", "http+json"), ("http://gw/a/rest", "http+json")],
     ] {
         let calls = [(one, binding, "10.0.0.1:80"), (other, other_binding, "10.0.0.2:80")];
-        let places = [one, other].map(|place| place.trim_start_matches("http://"));
-        assert_eq!(behind_gateway(&calls), places);
+        let places = [one, other].map(|place| place.trim_start_matches("http://").trim_end_matches("/b/v1"));
+        let of_other = if other.ends_with("/b/v1") { "gw/a/b" } else { places[1] };
+        assert_eq!(behind_gateway(&calls), [places[0], of_other]);
     }
     let three = [
         ("http://gw/a", "jsonrpc", "10.0.0.1:80"),

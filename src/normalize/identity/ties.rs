@@ -1,10 +1,12 @@
-//! What cards say of places: where cards were fetched, and which interfaces they advertise.
+//! What is known of places: where cards were fetched, which interfaces they advertise, where calls went.
 //!
-//! In: looks, interfaces and calls passed on as they come and go, any number of times. Out: the ties that there are, and the authorities that
-//! the last changes concern. Draws no conclusion.
+//! In: looks, interfaces, calls passed on and references as they come and go, any number of times. Out: the ties that there are,
+//! and the authorities that the last changes concern. Draws no conclusion.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
+use super::called::{Called, Seen};
+use super::directory::Told;
 use super::routes::{Route, Routes};
 use super::site::Site;
 
@@ -20,6 +22,8 @@ pub(super) struct Ties {
     interfaces: BTreeMap<(Site, Site), usize>,
     /// Places called at gateways, and the addresses behind them.
     routes: Routes,
+    /// Places that facts refer to.
+    called: Called,
     /// Authorities of ties that appeared or went.
     changed: BTreeSet<String>,
 }
@@ -99,6 +103,23 @@ impl Ties {
         }
     }
 
+    /// A place that facts refer to, or that none does any more.
+    pub(super) fn called(&mut self, site: &Site, told: Told, came: bool) {
+        if self.called.count(site, told, came) {
+            self.changed.insert(site.authority.clone());
+        }
+    }
+
+    /// Places of an authority that facts refer to.
+    pub(super) fn called_at(&self, authority: &str) -> impl Iterator<Item = (&Site, Seen)> {
+        self.called.at(authority)
+    }
+
+    /// Whether facts refer to a place of an authority.
+    pub(super) fn is_called(&self, authority: &str) -> bool {
+        self.called.knows(authority)
+    }
+
     /// Places called at gateways, and the addresses behind them.
     pub(super) fn routes(&self) -> &Routes {
         &self.routes
@@ -148,5 +169,6 @@ impl Ties {
             && self.advertised.is_empty()
             && self.interfaces.is_empty()
             && self.routes.is_empty()
+            && self.called.is_empty()
     }
 }

@@ -122,7 +122,9 @@ impl Web {
             _ => {}
         }
         let keys = &entry.keys;
-        self.references.see(keys.reference, &entry.fact.common().agent_ref);
+        if let Some(reference) = self.references.see(keys.reference, &entry.fact.common().agent_ref) {
+            self.directory.refer(reference, true);
+        }
         let slot = self.free.pop().unwrap_or_else(|| {
             self.entries.push(None);
             Slot::try_from(self.entries.len() - 1).unwrap_or(Slot::MAX)
@@ -166,8 +168,10 @@ impl Web {
         relations.callers.leave(keys.resolved, slot);
         relations.trace_callers.leave(keys.trace_of_agent, slot);
         relations.addresses.leave(keys.address, slot);
-        if relations.referring.members(keys.reference).next().is_none() {
-            self.references.forget(keys.reference);
+        if relations.referring.members(keys.reference).next().is_none()
+            && let Some(reference) = self.references.forget(keys.reference)
+        {
+            self.directory.refer(&reference, false);
         }
         self.route(&entry, false);
         Some(entry)
