@@ -92,8 +92,10 @@ pub(super) fn identities(config: &Config) -> IdentitySettings {
         let pairs =
             names.iter().flat_map(|(name, references)| references.iter().map(move |reference| (reference, name)));
         let spelled = pairs.flat_map(|(reference, name)| {
-            let spellings = [Some(reference.clone()), identity::as_place(reference)];
-            spellings.into_iter().flatten().map(|spelling| (spelling, name.clone()))
+            let place = identity::as_place(reference);
+            // What is no url may be a name that looks like a host.
+            let given = Some(reference.clone()).filter(|_| place.is_none() || !reference.contains("://"));
+            [given, place].into_iter().flatten().map(|spelling| (spelling, name.clone()))
         });
         spelled.collect()
     };
