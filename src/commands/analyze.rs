@@ -49,6 +49,9 @@ pub(super) fn run(args: Analyze, global: &Global) -> anyhow::Result<Outcome> {
     // Log lines and a moving line would overwrite each other.
     let progress = Progress::start(!global.quiet && global.verbose == 0);
     let (facts, account) = gather(&args.paths, &config, &progress)?;
+    if let Some(unmet) = unmet(&config, &facts).filter(|_| !global.quiet && !facts.is_empty()) {
+        say(&unmet);
+    }
     if let Some(folder) = &args.export {
         rules::export(&facts.batches()?, folder)?;
     }
@@ -103,9 +106,6 @@ pub(super) fn gather(paths: &[PathBuf], config: &Config, progress: &Progress) ->
     let mut facts = normalizer.finish().facts;
     facts.append(kept);
     identity::resolve(&mut facts, &identities(config));
-    if let Some(unmet) = unmet(config, &facts).filter(|_| !facts.is_empty()) {
-        say(&unmet);
-    }
     facts.make_set();
     Ok((facts, account))
 }

@@ -126,7 +126,9 @@ fn a_reference_of_the_configuration_that_leads_to_nothing_is_told() {
     let config = folder.path().join("a2a-drift.toml");
     let said = |text: &str| {
         std::fs::write(&config, text).unwrap();
-        stderr(&run(&["analyze", "--quiet", CAPTURE, "--config", config.to_str().unwrap()]))
+        let args = ["analyze", CAPTURE, "--config", config.to_str().unwrap()];
+        assert_eq!(stderr(&run(&[&args[..], &["--quiet"]].concat())), "");
+        stderr(&run(&args))
     };
     // The agent's own address is in the capture, as a client pasted it and by the name of its card.
     let met = "[agents]\na = [\"http://127.0.0.1:41001/.well-known/agent-card.json\", \"Summary Agent\"]\n";

@@ -41,7 +41,7 @@ fn log(lines: &[Value]) -> Files {
 #[test]
 fn path_and_method_say_the_call_and_bodies_its_task() {
     let reply = format!(r#"{{"task":{TASK}}}"#);
-    for line in [envoy, nginx] {
+    for line in [agentgateway, envoy, nginx] {
         let facts = facts(&log(&[
             line("POST", "/v1/message:send", 200, SEND, &reply),
             line("GET", "/v1/tasks/t-1", 200, "", TASK),
@@ -72,6 +72,20 @@ fn a_stream_of_events_is_read_as_one() {
     assert_eq!((call.own.operation.as_str(), call.own.stream_events), ("SendStreamingMessage", Some(2)));
     let states: Vec<_> = facts.task_events.iter().map(|row| row.own.state.as_str()).collect();
     assert_eq!(states, ["working", "completed"]);
+}
+
+#[test]
+fn without_its_body_a_path_still_says_the_call_where_another_has_shown_the_agent() {
+    let mut line = agentgateway("GET", "/v1/tasks/t-1", 200, "", "");
+    let map = line.as_object_mut().unwrap();
+    map.retain(|key, _| !key.ends_with(".body"));
+    let mut elsewhere = line.clone();
+    elsewhere["http.path"] = "/shop/tasks/t-1".into();
+    let reply = format!(r#"{{"task":{TASK}}}"#);
+    let facts = facts(&log(&[agentgateway("POST", "/v1/message:send", 200, SEND, &reply), line, elsewhere]));
+    let calls: Vec<_> =
+        facts.exchanges.iter().map(|row| (row.own.operation.as_str(), row.own.task_id.as_str())).collect();
+    assert_eq!(calls, [("SendMessage", "t-1"), ("GetTask", "t-1")]);
 }
 
 #[test]

@@ -31,14 +31,16 @@ pub(super) fn of_carrier(node: &Node, carrier: &Carrier<'_>, context: &Context<'
     let http = node.http().cloned().unwrap_or_default();
     // A look at a card sends nothing, and what comes back is the card.
     let is_look = http.method == "GET" && card::is_card_path(&http.path);
+    // A gateway's line of the HTTP+JSON binding may have no word of A2A's but its path; to read or delete, nothing is sent.
+    let is_rest = node.side == Side::Gateway && http.path_call(context.aliases).is_some();
     let response_body = body(Key::ResponseBody);
-    let nothing = || (is_look && response_body.is_some()).then_some(Body::Absent);
+    let nothing = || ((is_look || is_rest) && response_body.is_some()).then_some(Body::Absent);
     let request_body = body(Key::RequestBody).or_else(nothing)?;
     let said = node.statement.as_deref();
     // The POST of an agent to a model holds JSON as well. Only what calls itself A2A is taken.
     let is_call =
         node.webhook || said.is_some() || request_body.to_json().is_some_and(|json| json.get("jsonrpc").is_some());
-    if !is_call && !is_look {
+    if !is_call && !is_look && !is_rest {
         return None;
     }
     let response_body = response_body.unwrap_or_default();

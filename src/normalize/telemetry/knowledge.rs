@@ -3,7 +3,7 @@
 //! In: lessons, each learnt once. Out: whether something was learnt. Holds the newest of each kind, so that memory is
 //! bounded however long a service runs; what is forgotten is told, so that it need not be stored either.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::{BTreeSet, HashMap, HashSet, VecDeque};
 use std::hash::Hash;
 
 use serde::{Deserialize, Serialize};
@@ -171,8 +171,16 @@ impl Knowledge {
     /// What facts teach that are final.
     pub(crate) fn of_facts(facts: &Facts) -> impl Iterator<Item = Lesson> {
         let calls = (!facts.exchanges.is_empty()).then_some(Lesson::Calls);
-        calls.into_iter().chain(hook_urls(facts).map(|url| Lesson::Hook(url.clone())))
+        let hooks = hook_urls(facts).map(|url| Lesson::Hook(url.clone()));
+        calls.into_iter().chain(hooks).chain(rest_bases(facts).map(|base| Lesson::Base(base.to_owned())))
     }
+}
+
+/// Interfaces of the HTTP+JSON binding that were called, each once.
+fn rest_bases(facts: &Facts) -> impl Iterator<Item = &str> {
+    let of_rest = facts.exchanges.iter().filter(|row| row.own.binding == "http+json");
+    let urls = of_rest.map(|row| row.common.agent_ref.as_str()).filter(|reference| reference.contains("//"));
+    BTreeSet::from_iter(urls.map(|url| url.trim_end_matches('/'))).into_iter()
 }
 
 /// Urls of webhooks in facts.
