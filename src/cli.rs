@@ -287,9 +287,9 @@ pub struct Query {
     /// As for `analyze`, and the folder of `serve`, also while it runs [default: that of the settings]
     #[arg(value_name = "PATH")]
     pub paths: Vec<PathBuf>,
-    /// Form of the rows
-    #[arg(long, value_name = "FORM", default_value = "table")]
-    pub format: RowsFormat,
+    /// Form of the rows [default: by the ending of --output (csv, json, ndjson, parquet), else table]
+    #[arg(long, value_name = "FORM")]
+    pub format: Option<RowsFormat>,
     /// Write the rows into this file
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,

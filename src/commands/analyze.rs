@@ -21,7 +21,7 @@ use crate::config::{Config, Format, Overrides};
 use crate::decode;
 use crate::findings::{Accepted, Report, Unjudged};
 use crate::instant::Instant;
-use crate::normalize::{Normalizer, identity};
+use crate::normalize::{Normalizer, date_what_came_first, identity};
 use crate::publish::table::Detail;
 use crate::publish::{clean, diagnosis, json, junit, markdown, sarif, table};
 use crate::receive::{self, Input};
@@ -104,6 +104,7 @@ pub(super) fn gather(paths: &[PathBuf], config: &Config, progress: &Progress) ->
     logs.iter().filter(|log| log.input.is_there()).for_each(|log| read(&log.input, log.is_last));
     receive::inputs(&others)?.iter().for_each(|input| read(input, true));
     let mut facts = normalizer.finish().facts;
+    date_what_came_first(&mut facts);
     facts.append(kept);
     identity::resolve(&mut facts, &identities(config));
     facts.make_set();
@@ -190,7 +191,11 @@ fn publish(report: &Report, config: &Config, corpus: &Corpus, detail: Detail) ->
         Format::Ndjson => print(&json::render_lines(report)?),
         Format::Sarif => print(&sarif::render(report, &titles(corpus))?),
         Format::Junit => print(&junit::render(report, |finding| config.fail_on.fails(Some(finding.severity)))?),
-        Format::Table | Format::Markdown if report.unjudged() == Some(Unjudged::NoFacts) => Ok(()),
+        Format::Table | Format::Markdown
+            if matches!(report.unjudged(), Some(Unjudged::NoFacts | Unjudged::NoTimes)) =>
+        {
+            Ok(())
+        }
         Format::Markdown => print(&markdown::render(report)),
         Format::Table => print(&table::render(report, page_width(), detail)),
     }

@@ -15,10 +15,11 @@ use crate::config::{LegWord, ObserverBySource, ObserverWord};
 use crate::decode::access_log;
 use crate::decode::record::{Attributes, Observer, Origin, Position, Record, Reject, RejectReason, Sink};
 use crate::findings::{Intake, RejectCount, SourceIntake};
+use crate::instant::Instant;
 use crate::normalize::Normalizer;
 use crate::normalize::emitters::{Emitters, Met};
 use crate::receive::ReceiveError;
-use crate::tables::Facts;
+use crate::tables::{Facts, TIMELESS};
 
 /// Takes what `decode` delivers of one source: records go on to the normalizer, everything is counted.
 pub(super) struct Gathering<'a> {
@@ -207,17 +208,26 @@ impl Account {
         let mut rejects: Vec<RejectCount> = self.rejects.into_values().collect();
         rejects.sort_by(|a, b| b.count.cmp(&a.count).then(a.reason.cmp(b.reason)));
         let (sources, unfilled) = (self.sources, self.unfilled);
-        Intake { sources, rejects, facts: facts as u64, names_no_client: false, unfilled }
+        Intake { sources, rejects, facts: facts as u64, names_no_client: false, is_untimed: false, unfilled }
     }
 
     /// Closes the account of what became these facts.
     pub(super) fn close_with(self, facts: &Facts) -> Intake {
-        Intake { names_no_client: names_no_client(facts), ..self.close(facts.len()) }
+        let intake = self.close(facts.len());
+        let has_bad_times = intake.rejects.iter().any(|reject| reject.reason == RejectReason::BadTime.as_str());
+        Intake { names_no_client: names_no_client(facts), is_untimed: has_bad_times && is_untimed(facts), ..intake }
     }
 }
 
 /// Tables whose facts have a client, if one is known.
 const OF_CLIENTS: [&str; 2] = ["exchanges", "task_events"];
+
+/// Whether nothing is known of when anything was. Bodies that somebody saved have no times, and say what they say.
+fn is_untimed(facts: &Facts) -> bool {
+    let mut timed =
+        facts.by_table().filter(|(table, _)| !TIMELESS.contains(table)).map(|(_, common)| common).peekable();
+    timed.peek().is_some() && timed.all(|common| common.observed_at == Instant::default())
+}
 
 /// Whether clients do something, and none has a name.
 fn names_no_client(facts: &Facts) -> bool {

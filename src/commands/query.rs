@@ -21,6 +21,16 @@ use crate::publish::{clean, diagnosis};
 use crate::rules::{AskError, Engine, Words};
 use crate::tables::Facts;
 
+/// The form that the ending of a file's name stands for.
+fn by_ending(output: &Path) -> Option<RowsFormat> {
+    match output.extension()?.to_str()?.to_ascii_lowercase().as_str() {
+        "csv" => Some(RowsFormat::Csv),
+        "json" | "jsonl" | "ndjson" => Some(RowsFormat::Json),
+        "parquet" => Some(RowsFormat::Parquet),
+        _ => None,
+    }
+}
+
 /// Runs `query`.
 pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
     let config = configure(global, Overrides::default())?;
@@ -34,7 +44,7 @@ pub(super) fn run(args: Query, global: &Global) -> anyhow::Result<Outcome> {
     if Path::new(&sql).exists() {
         bail!("the first argument is SQL, and {sql} is a path: a2a-drift query \"SELECT ...\" {sql}");
     }
-    let form = match args.format {
+    let form = match args.format.or_else(|| by_ending(args.output.as_deref()?)).unwrap_or(RowsFormat::Table) {
         RowsFormat::Table => terminal_width().filter(|_| args.output.is_none()).map_or(Form::Table, Form::Fit),
         RowsFormat::Json => Form::Json,
         RowsFormat::Csv => Form::Csv,

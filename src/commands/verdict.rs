@@ -13,7 +13,7 @@ use crate::decode::record::{Record, Reject, Sink};
 use crate::decode::{self, Limits};
 use crate::instant::Instant;
 use crate::normalize::identity::{self, IdentitySettings};
-use crate::normalize::{Normalizer, NormalizerSettings};
+use crate::normalize::{Normalizer, NormalizerSettings, date_what_came_first};
 use crate::rules::cases::run::{Files, Verdict};
 use crate::rules::{self, AsOf, Corpus, Evaluation};
 use crate::tables::Facts;
@@ -65,6 +65,7 @@ impl Reading {
         evaluate: impl FnOnce(Vec<(&'static str, RecordBatch)>) -> anyhow::Result<Evaluation>,
     ) -> anyhow::Result<Verdict> {
         let (mut facts, rejects) = self.facts(files);
+        date_what_came_first(&mut facts);
         identity::resolve(&mut facts, &self.names);
         facts.make_set();
         let (count, batches) = (facts.len(), facts.batches()?);

@@ -70,9 +70,9 @@ fn read_times(map: &Map<String, Value>, exchange: &mut Exchange) {
 pub(super) fn note_time(map: &Map<String, Value>, exchange: &Exchange, sink: &mut dyn Sink) {
     let precise = map.get("start_unix_ns");
     if times::is_given(precise) && precise.and_then(nanoseconds).is_none() {
-        times::note_bad("start_unix_ns", &exchange.origin, sink);
+        times::note_bad("start_unix_ns", precise, &exchange.origin, sink);
     } else if exchange.started_at.is_none() && times::is_given(map.get("startedDateTime")) {
-        times::note_bad("startedDateTime", &exchange.origin, sink);
+        times::note_bad("startedDateTime", map.get("startedDateTime"), &exchange.origin, sink);
     }
 }
 

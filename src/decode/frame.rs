@@ -218,7 +218,7 @@ impl Sink for Framed<'_, '_> {
     fn record(&mut self, mut record: Record) {
         self.frame.complete(&mut record);
         if self.frame.has_bad_time && !has_time(&record) {
-            times::note_bad("time of a log's line", origin(&record), self.delivery);
+            times::note_bad("time of a log's line", None, origin(&record), self.delivery);
         }
         self.delivery.record(record);
     }

@@ -71,9 +71,9 @@ pub(super) fn read(
     }
     read_times(&found, &mut exchange);
     if exchange.started_at.is_none()
-        && found.get_where(Field::Start, |time| times::is_meant(time).then_some(())).is_some()
+        && let Some(said) = found.get_where(Field::Start, |time| times::is_meant(time).then(|| time.clone()))
     {
-        times::note_bad("the time", origin, sink);
+        times::note_bad("the time", Some(&said), origin, sink);
     }
     read_parties(&found, &mut exchange);
     exchange.truncated = found.flag(Field::Truncated);

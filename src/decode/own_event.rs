@@ -43,7 +43,7 @@ pub fn decode(value: &Value, origin: &Origin, sink: &mut dyn Sink) -> bool {
     sink.recognised(&origin.source, "own-event");
     let given = TIME_KEYS.iter().find(|key| times::is_given(members.get(**key)));
     if let Some(key) = given.filter(|_| log.at.is_none()) {
-        times::note_bad(key, origin, sink);
+        times::note_bad(key, members.get(*key), origin, sink);
     }
     deliver_log(log, sink);
     true

@@ -17,7 +17,7 @@ pub fn decode(line: &str, at: Option<Instant>, origin: &Origin, sink: &mut dyn S
     let Some(parsed) = Line::parse(line) else { return false };
     sink.recognised(&origin.source, "python-log");
     if parsed.has_bad_time {
-        times::note_bad("time of the line", origin, sink);
+        times::note_bad("time of the line", None, origin, sink);
     }
     sink.record(Record::Log(Box::new(LogRecord {
         origin: origin.clone(),

@@ -215,7 +215,7 @@ impl<'a> Router<'a> {
 /// Delivers a log record that an object was, and takes note of a time of it that is none.
 fn deliver_timed(record: LogRecord, format: &'static str, sink: &mut dyn Sink) {
     if let Some(member) = record.body.as_object().and_then(json_log::bad_time) {
-        times::note_bad(member, &record.origin, sink);
+        times::note_bad(member, record.body.get(member), &record.origin, sink);
     }
     deliver(record, format, sink);
 }

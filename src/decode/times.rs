@@ -55,9 +55,16 @@ pub(super) fn is_time_like(text: &str) -> bool {
         && text.contains(['-', '/', ':'])
 }
 
-/// Takes note of the time of a record that cannot be read; to be called once a record.
-pub(super) fn note_bad(member: &str, origin: &Origin, sink: &mut dyn Sink) {
-    let detail = format!("{member} is no time, or none of the years 1970 to 2199; the record was kept");
+/// Takes note of the time of a record that cannot be read; to be called once a record. What was said is told if it has the
+/// look of a time: anything else may be what nobody should read.
+pub(super) fn note_bad(member: &str, said: Option<&Value>, origin: &Origin, sink: &mut dyn Sink) {
+    let said = match said {
+        Some(Value::Number(number)) => format!(" ({number})"),
+        Some(Value::String(text)) if is_time_like(text) => format!(" ({:?})", text.trim()),
+        _ => String::new(),
+    };
+    let detail =
+        format!("{member}{said} is no time, or none of the years 1970 to 2199; the record was kept without one");
     sink.reject(Reject { origin: origin.clone(), reason: RejectReason::BadTime, detail });
 }
 
@@ -114,6 +121,18 @@ mod tests {
         ]
         .map(|line| line.replace("TIME", time).replace("CALL", call).replace("HALF", half) + "\n")
         .to_vec()
+    }
+
+    #[test]
+    fn what_was_said_instead_of_a_time_is_told_if_it_looks_like_one() {
+        let told = |time: &str| {
+            let line = format!("{{\"event\":\"a2a.task.state\",\"time\":{time},\"a2a.task.id\":\"t\"}}\n");
+            read(&line).rejects.remove(0).detail
+        };
+        let rest = " is no time, or none of the years 1970 to 2199; the record was kept without one";
+        assert_eq!(told("\"2026-11-31T10:00:00Z\""), format!("time (\"2026-11-31T10:00:00Z\"){rest}"));
+        assert_eq!(told("-5"), format!("time (-5){rest}"));
+        assert_eq!(told("\"Bearer abcdefgh12345678\""), format!("time{rest}"), "whatever it is");
     }
 
     #[test]

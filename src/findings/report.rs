@@ -62,6 +62,8 @@ pub struct Intake {
     pub facts: u64,
     /// There are calls or tasks, and no fact names a client.
     pub names_no_client: bool,
+    /// Times were given that are none, and no fact has its time.
+    pub is_untimed: bool,
     /// Folders of `serve` among what was asked for in which nothing is stored yet.
     pub unfilled: Vec<String>,
 }
@@ -203,7 +205,9 @@ impl Report {
     /// What the run comes to.
     pub fn verdict(&self) -> Verdict {
         match (self.unjudged(), self.worst()) {
-            (Some(Unjudged::NoFacts | Unjudged::EmptyWindow | Unjudged::AllBlind), _) => Verdict::Unjudged,
+            (Some(Unjudged::NoFacts | Unjudged::NoTimes | Unjudged::EmptyWindow | Unjudged::AllBlind), _) => {
+                Verdict::Unjudged
+            }
             (Some(Unjudged::RulesFailed | Unjudged::NeededBlind), _) => Verdict::Incomplete,
             (None, Some(Severity::Critical | Severity::Warning)) => Verdict::Drift,
             (None, Some(Severity::Info) | None) => Verdict::Clean,
@@ -216,6 +220,8 @@ impl Report {
             Some(Unjudged::EmptyWindow)
         } else if self.intake.facts == 0 {
             Some(Unjudged::NoFacts)
+        } else if self.intake.is_untimed && self.findings.is_empty() {
+            Some(Unjudged::NoTimes)
         } else if self.coverage.iter().all(|rule| !rule.missing.is_empty()) {
             Some(Unjudged::AllBlind)
         } else if !self.failures.is_empty() {
@@ -246,6 +252,8 @@ pub enum Verdict {
 pub enum Unjudged {
     /// Nothing of A2A was understood.
     NoFacts,
+    /// No record says when it was.
+    NoTimes,
     /// Nothing was observed in the window that was asked for.
     EmptyWindow,
     /// Every rule that was asked for lacks an input, or there is none.

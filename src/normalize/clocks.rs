@@ -15,6 +15,7 @@ use std::time::Duration;
 use super::document::time_inside;
 use crate::decode::record::Record;
 use crate::instant::Instant;
+use crate::tables::{Facts, TIMELESS};
 
 /// When records arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -46,6 +47,20 @@ fn latest(record: &Record) -> Option<Instant> {
         Record::Log(log) => log.at,
         Record::Document(document) => document.at.or_else(|| time_inside(&document.value)),
     }
+}
+
+/// Of files that are read whole: facts of records that stand before the first time of their source have that time. At the epoch
+/// they would be the oldest of all. What a card lists has no time.
+pub fn date_what_came_first(facts: &mut Facts) {
+    let mut first: HashMap<String, Instant> = HashMap::new();
+    for common in facts.commons().filter(|common| common.observed_at != Instant::default()) {
+        let first = first.entry(common.source.clone()).or_insert(common.observed_at);
+        *first = common.observed_at.min(*first);
+    }
+    facts.date(|table, common| {
+        let is_undated = common.observed_at == Instant::default() && !TIMELESS.contains(&table);
+        if is_undated { first.get(&common.source).copied() } else { None }
+    });
 }
 
 /// The last time of each source.

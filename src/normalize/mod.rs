@@ -34,8 +34,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use self::aliases::Aliases;
-pub use self::clocks::Arrival;
 use self::clocks::Clocks;
+pub use self::clocks::{Arrival, date_what_came_first};
 use self::document::Documents;
 use self::exchange::Understood;
 use self::patterns::Patterns;

@@ -12,6 +12,7 @@ const LISTED: usize = 20;
 pub fn render(report: &Report) -> Option<String> {
     let lines = match report.unjudged()? {
         Unjudged::NoFacts => no_facts(&report.intake),
+        Unjudged::NoTimes => no_times(&report.intake),
         Unjudged::EmptyWindow => empty_window(report),
         Unjudged::AllBlind => all_blind(report),
         Unjudged::RulesFailed => rules_failed(report),
@@ -34,6 +35,18 @@ fn no_facts(intake: &Intake) -> Vec<String> {
                 .to_owned(),
         );
     }
+    lines
+}
+
+fn no_times(intake: &Intake) -> Vec<String> {
+    let mut lines = vec!["could not judge: no record says when it was".to_owned()];
+    lines.extend(sources(intake));
+    lines.extend(rejects(intake));
+    lines.push(
+        "what to do: let whatever writes the records give them times, as RFC 3339 with a zone or as a number since the epoch; \
+         the README names the key of each format"
+            .to_owned(),
+    );
     lines
 }
 
@@ -186,6 +199,7 @@ mod tests {
             }],
             facts: 0,
             names_no_client: false,
+            is_untimed: false,
             unfilled: Vec::new(),
         }
     }

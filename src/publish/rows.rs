@@ -5,6 +5,8 @@
 use std::sync::Arc;
 
 use arrow::array::{ArrayRef, RecordBatch, StringArray};
+use arrow::compute::cast;
+use arrow::datatypes::DataType;
 use arrow::error::ArrowError;
 use arrow::util::display::{ArrayFormatter, FormatOptions};
 use arrow::util::pretty::pretty_format_batches_with_options;
@@ -54,13 +56,13 @@ pub fn render(rows: &RecordBatch, form: Form) -> Result<Vec<u8>, RowsError> {
         },
         Form::Json => {
             let mut writer = arrow::json::LineDelimitedWriter::new(Vec::new());
-            writer.write(rows)?;
+            writer.write(&zoned(rows)?)?;
             writer.finish()?;
             writer.into_inner()
         }
         Form::Csv => {
             let mut bytes = Vec::new();
-            arrow::csv::Writer::new(&mut bytes).write(&written_out(rows)?)?;
+            arrow::csv::Writer::new(&mut bytes).write(&written_out(&zoned(rows)?)?)?;
             bytes
         }
         Form::Parquet => {
@@ -71,6 +73,18 @@ pub fn render(rows: &RecordBatch, form: Form) -> Result<Vec<u8>, RowsError> {
             bytes
         }
     })
+}
+
+/// Times as those of UTC, which they are: text without a zone is anybody's.
+fn zoned(rows: &RecordBatch) -> Result<RecordBatch, ArrowError> {
+    let columns = rows.schema_ref().fields().iter().zip(rows.columns()).map(|(field, column)| {
+        let column = match column.data_type() {
+            DataType::Timestamp(unit, None) => cast(column, &DataType::Timestamp(*unit, Some("+00:00".into())))?,
+            _ => column.clone(),
+        };
+        Ok((field.name().clone(), column))
+    });
+    RecordBatch::try_from_iter(columns.collect::<Result<Vec<_>, ArrowError>>()?)
 }
 
 /// Lists as the text of a JSON array: CSV has no form of its own for them.
@@ -125,7 +139,7 @@ fn options() -> FormatOptions<'static> {
 #[cfg(test)]
 mod tests {
     use arrow::array::{Int64Array, ListBuilder, StringArray, StringBuilder, TimestampNanosecondArray};
-    use arrow::datatypes::{DataType, Field, Schema, TimeUnit};
+    use arrow::datatypes::{Field, Schema, TimeUnit};
 
     use super::*;
 
@@ -171,6 +185,13 @@ mod tests {
             text(Form::Json).lines().map(|l| serde_json::from_str(l).unwrap()).collect();
         assert_eq!((lines.len(), &lines[1]["tasks"]), (2, &3.into()));
         assert!(text(Form::Csv).starts_with("agent,tasks,at\n"));
+    }
+
+    #[test]
+    fn times_for_programs_say_that_they_are_of_utc() {
+        let json = "{\"agent\":\"a\\u001b[31m\",\"tasks\":2,\"at\":\"2026-11-30T06:15:34.786336Z\"}\n{\"tasks\":3}\n";
+        assert_eq!(text(Form::Json), json);
+        assert_eq!(text(Form::Csv).lines().nth(1), Some("a\u{1b}[31m,2,2026-11-30T06:15:34.786336Z"));
     }
 
     #[test]

@@ -70,6 +70,7 @@ pub(super) fn bad_rollout() -> Report {
             }],
             facts: 1204,
             names_no_client: false,
+            is_untimed: false,
             unfilled: Vec::new(),
         },
         as_of: None,

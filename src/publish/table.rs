@@ -42,6 +42,9 @@ const SHOWN_PER_RULE: usize = 3;
 /// Names listed before the rest is only counted.
 const LISTED: usize = 8;
 
+/// Sets of missing fields that are told one by one.
+const EXPLAINED: usize = 6;
+
 const BOLD: Style = Style::new().bold();
 const DIM: Style = Style::new().dimmed();
 const RED: Style = Style::new().bold().fg_color(Some(Color::Ansi(AnsiColor::Red)));
@@ -66,7 +69,7 @@ pub fn render(report: &Report, width: usize, detail: Detail) -> String {
             page.gap();
             page.item(0, BOLD, "Clients", &format!("{NO_CLIENT}; `a2a-drift coverage` says how to name them"));
         }
-        blind(&mut page, report);
+        blind(&mut page, report, detail);
         rejects(&mut page, report, view);
     }
     page.finish()
@@ -126,6 +129,10 @@ fn verdict(page: &mut Page, report: &Report, view: View<'_>) {
 /// Where to read on when a clean verdict is one of few rules.
 const BY_COVERAGE: &str =
     "`a2a-drift coverage` with the same paths says what the blind rules lack, and what to turn on";
+
+/// The same where they are listed.
+const BLIND_BY_COVERAGE: &str =
+    "`a2a-drift coverage` with the same paths says what they lack, and what to turn on; `--verbose` lists it here";
 
 /// What the verdict rests on; how many rules could judge is `judged`.
 fn basis(report: &Report, view: View<'_>, judged: &str) -> String {
@@ -250,7 +257,9 @@ fn failures(page: &mut Page, report: &Report) {
     }
 }
 
-fn blind(page: &mut Page, report: &Report) {
+/// Rules without a field that they need. Few are told with what they lack and how it comes, of many that would bury what was
+/// found.
+fn blind(page: &mut Page, report: &Report, detail: Detail) {
     let mut rules_by_missing: BTreeMap<&[String], Vec<&str>> = BTreeMap::new();
     for rule in report.blind() {
         rules_by_missing.entry(&rule.missing).or_default().push(&rule.rule);
@@ -261,6 +270,11 @@ fn blind(page: &mut Page, report: &Report) {
     let (blind, rules) = (report.blind().count(), count(report.coverage.len(), "rule"));
     page.gap();
     page.item(0, BOLD, "Blind", &format!("{blind} of {rules}: a field is missing in this input"));
+    if rules_by_missing.len() > EXPLAINED && detail != Detail::Full {
+        page.text(2, &first_few(report.blind().map(|rule| rule.rule.as_str()), usize::MAX));
+        page.text(2, BLIND_BY_COVERAGE);
+        return;
+    }
     for (missing, rules) in rules_by_missing {
         let missing = first_few(missing.iter().map(String::as_str), LISTED);
         page.text(2, &format!("without {missing}: {}", first_few(rules, usize::MAX)));

@@ -13,6 +13,7 @@ use super::schema::{
     SigningKeyRow, TaskEventRow,
 };
 use super::stamp::{self, TableError};
+use crate::instant::Instant;
 
 macro_rules! facts {
     ($($field:ident : $row:ident, $push:ident, $one:ident;)*) => {
@@ -54,6 +55,17 @@ macro_rules! facts {
             /// Number of rows.
             pub fn len(&self) -> usize {
                 0 $(+ self.$field.len())*
+            }
+
+            /// Gives rows another time, by their table and what they say, and seals them anew.
+            pub fn date(&mut self, time: impl Fn(&'static str, &Common) -> Option<Instant>) {
+                $(for row in &mut self.$field {
+                    if let Some(at) = time($row::NAME, &row.common) {
+                        let mut dated = std::mem::take(row);
+                        dated.common.observed_at = at;
+                        *row = dated.seal();
+                    }
+                })*
             }
 
             /// Adds a row as it is, to the table that it is of.

@@ -16,6 +16,9 @@ use super::declare::{Table, columns, table};
 use super::stamp::TableError;
 use crate::instant::Instant;
 
+/// Tables of what a card lists: its time is that of a look at the card, and theirs the epoch in every capture.
+pub const TIMELESS: [&str; 2] = ["card_skills", "card_endpoints"];
+
 columns! {
     /// Columns that every fact has.
     pub struct Common {

@@ -121,6 +121,45 @@ fn the_list_of_rules_fits_the_width_that_is_told_and_keeps_its_lines_whole_where
 }
 
 #[test]
+fn where_no_time_can_be_read_there_is_no_verdict() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("agent.log");
+    let event = |time: &str, task: &str| {
+        format!(
+            "{{\"time\":\"{time}\",\"event\":\"a2a.task.state\",\"a2a.task.id\":\"{task}\",\"a2a.task.state\":\"working\"}}\n"
+        )
+    };
+    std::fs::write(&log, event("2026-11-31T10:00:00Z", "t1")).unwrap();
+    let output = run(&["analyze", log.to_str().unwrap()]);
+    assert_eq!((code(&output), stdout(&output).as_str()), (2, ""));
+    let said = stderr(&output);
+    assert!(said.starts_with("a2a-drift: could not judge: no record says when it was\n"), "{said}");
+    assert!(said.contains("agent.log:1: time (\"2026-11-31T10:00:00Z\") is no time"), "{said}");
+    // One that has a time is judged, and the other is told; it is not the oldest of all, and no task waits since 1970.
+    std::fs::write(&log, event("2026-11-31T10:00:00Z", "t1") + &event("2026-11-30T10:00:00Z", "t2")).unwrap();
+    let output = run(&["analyze", log.to_str().unwrap()]);
+    assert_eq!(code(&output), 0);
+    assert!(
+        stdout(&output).contains("1 bad-time, first agent.log:1: time (\"2026-11-31T10:00:00Z\")"),
+        "{}",
+        stdout(&output)
+    );
+}
+
+#[test]
+fn the_ending_of_a_file_names_the_form_of_its_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, begins) in
+        [("a.csv", "x\n1\n"), ("a.JSON", "{\"x\":1}\n"), ("a.parquet", "PAR1"), ("a.txt", "+---+\n| x |")]
+    {
+        let path = folder.path().join(name);
+        let output = run(&["query", "SELECT 1 AS x", CAPTURE, "-o", path.to_str().unwrap()]);
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        assert!(std::fs::read(&path).unwrap().starts_with(begins.as_bytes()), "{name}");
+    }
+}
+
+#[test]
 fn a_reference_of_the_configuration_that_leads_to_nothing_is_told() {
     let folder = tempfile::tempdir().unwrap();
     let config = folder.path().join("a2a-drift.toml");

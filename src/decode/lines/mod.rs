@@ -215,7 +215,7 @@ impl Router<'_> {
         }
         if let Some(TextLine { record, format, has_bad_time }) = access_log::of_text(text, origin, frame) {
             if has_bad_time {
-                times::note_bad("time of the line", origin, &mut self.delivery);
+                times::note_bad("time of the line", None, origin, &mut self.delivery);
             }
             deliver(record, format, &mut self.delivery.within(frame));
             return true;

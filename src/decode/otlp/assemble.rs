@@ -141,7 +141,7 @@ impl SpanParts {
             reject(sink, origin, RejectReason::BadField, "parent span id of a span; the span was kept");
         }
         if self.has_bad_time {
-            times::note_bad("begin or end of a span", origin, sink);
+            times::note_bad("begin or end of a span", None, origin, sink);
         }
         sink.record(Record::Span(Box::new(Span {
             origin: origin.clone(),
@@ -200,7 +200,7 @@ impl LogParts {
             reject(sink, origin, RejectReason::BadField, "trace or span id of a log record; the record was kept");
         }
         if self.at.is_none() && self.has_bad_time {
-            times::note_bad("time of a log record", origin, sink);
+            times::note_bad("time of a log record", None, origin, sink);
         }
         let event_name = match self.event_name {
             name if name.is_empty() => self.attributes.text("event.name").unwrap_or_default(),

@@ -30,7 +30,7 @@ pub fn decode(line: &str, at: Option<Instant>, origin: &Origin, sink: &mut dyn S
     let Some((format, said)) = read(line) else { return false };
     sink.recognised(&origin.source, format);
     if said.has_bad_time {
-        times::note_bad("time of the line", origin, sink);
+        times::note_bad("time of the line", None, origin, sink);
     }
     sink.record(Record::Log(Box::new(LogRecord {
         origin: origin.clone(),
