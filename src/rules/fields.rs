@@ -245,12 +245,9 @@ pub(super) fn fills(beginnings: &[String], need: &Need) -> bool {
     })
 }
 
-/// Whether none of the fields that would do is to be had. What an emitter does not have, it does not have under a condition either.
+/// Whether none of the fields that would do is to be had.
 fn lacks_all(beginnings: &[String], need: &Need) -> bool {
-    need.fields().all(|field| {
-        let (name, exact) = names(field);
-        beginnings.iter().any(|beginning| is_of(beginning, &name) || exact.as_ref() == Some(beginning))
-    })
+    need.fields().all(|field| fills(beginnings, &Need { or: Vec::new(), ..field.clone() }))
 }
 
 /// A field's name, and how it is written out with its conditions, if it has some.

@@ -61,7 +61,12 @@ fn of_rule(
             true => lacking.into_iter().map(|field| of_need(field, own_text(field), true, in_use, advice)).collect(),
             false => vec![of_need(need, need.text.clone(), false, in_use, advice)],
         };
-        missing.extend(said);
+        // Two needs may have an alternative in common.
+        for one in said {
+            if !missing.iter().any(|known: &Missing| known.need == one.need) {
+                missing.push(one);
+            }
+        }
     }
     let is_blind = missing.iter().any(|missing| !missing.has_other);
     let lacks = |agent: &String| -> Vec<String> {
