@@ -8,6 +8,9 @@
 
 mod support;
 
+#[path = "needs/blanked.rs"]
+mod blanked;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
@@ -27,6 +30,8 @@ fn main() {
         trial("corpus::every_rule_has_cases_in_more_than_one_dialect", every_rule_has_cases),
         trial("corpus::every_case_names_rules_that_exist", only_known_rules),
     ];
+    let rules = judge::engine().map_or(&[][..], |engine| &engine.corpus().rules);
+    trials.extend(rules.iter().map(|rule| trial(&format!("needs::{}", rule.id), || blanked::hold(&rule.id))));
     for read in below(&library::cases()) {
         let name = read.as_ref().map_or_else(ToString::to_string, |case| format!("{}::{}", case.rule, case.name));
         trials.push(trial(&name, move || {

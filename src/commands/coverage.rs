@@ -12,7 +12,7 @@ use super::window::Window;
 use super::{Outcome, configure, page_width, print, say};
 use crate::cli::{Coverage as Args, CoverageFormat, Global};
 use crate::config::Overrides;
-use crate::findings::coverage::{Coverage, State, Told};
+use crate::findings::coverage::{Coverage, Sight, State, Told};
 use crate::findings::{Intake, Report};
 use crate::publish::{coverage as render, diagnosis};
 use crate::rules::{self, Advice, Engine};
@@ -40,8 +40,9 @@ pub(super) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     let advice = Advice::embedded().beyond(&intake.shown()).shown_by(&intake.sources, &batches);
     let in_use = intake.emitters();
     let wanted = |rule: &str| config.rules.is_empty() || config.rules.iter().any(|id| id == rule);
-    let fired = fired(&engine, wanted, &batches)?;
-    let (rules, agents, gains) = rules::sight(engine.corpus(), wanted, &fired, &batches, &in_use, &advice);
+    let sight = |fired: &_| rules::sight(engine.corpus(), wanted, fired, &batches, &in_use, &advice);
+    let by_needs = sight(&BTreeMap::new()).0;
+    let (rules, agents, gains) = sight(&fired(&engine, &by_needs, &batches)?);
     drop(progress);
 
     let called = advice.emitters().iter().filter(|emitter| in_use.contains(&emitter.id));
@@ -74,16 +75,20 @@ pub(super) fn run(args: Args, global: &Global) -> anyhow::Result<Outcome> {
     Ok(if coverage.of(State::Blind).next().is_some() { Outcome::Found } else { Outcome::Clean })
 }
 
-/// Rules without a field that they need which yield a row all the same.
-fn fired(engine: &Engine, wanted: impl Fn(&str) -> bool, batches: &Batches) -> anyhow::Result<BTreeSet<String>> {
-    let lacking = rules::coverage(engine.corpus(), batches).into_iter().filter(|rule| !rule.missing.is_empty());
-    let lacking: Vec<String> = lacking.map(|rule| rule.rule).filter(|rule| wanted(rule)).collect();
+/// Rules that lack something, of all agents or of some, and the agents of which they yield a row all the same.
+fn fired(engine: &Engine, sights: &[Sight], batches: &Batches) -> anyhow::Result<BTreeMap<String, BTreeSet<String>>> {
+    let lacking = sights.iter().filter(|sight| sight.state != State::Able);
+    let lacking: Vec<&str> = lacking.map(|sight| sight.rule.as_str()).collect();
+    let mut fired: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     if lacking.is_empty() || batches.iter().all(|(_, batch)| batch.num_rows() == 0) {
-        return Ok(BTreeSet::new());
+        return Ok(fired);
     }
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let evaluation = runtime.block_on(engine.clone().only(&lacking)?.evaluate(batches.to_vec()))?;
-    Ok(evaluation.findings.into_iter().map(|finding| finding.rule).collect())
+    for finding in evaluation.findings {
+        fired.entry(finding.rule).or_default().insert(finding.agent);
+    }
+    Ok(fired)
 }
 
 /// Leaves the facts that were observed in a window. What a card body says has no time of its own: it was there when the card

@@ -3,7 +3,7 @@
 //! In: records and rejects of one source after another. Out: records to the normalizer, and the account that the report
 //! shows. Keeps the first reject of each reason, not all.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::error::Error;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -39,6 +39,8 @@ pub(super) struct Account {
     rejects: BTreeMap<RejectReason, RejectCount>,
     /// Folders of `serve` in which nothing is stored yet.
     unfilled: Vec<String>,
+    /// Kept facts that were counted, by table and id.
+    known: HashSet<(&'static str, String)>,
 }
 
 impl Default for Account {
@@ -49,6 +51,7 @@ impl Default for Account {
             met: Vec::new(),
             rejects: BTreeMap::new(),
             unfilled: Vec::new(),
+            known: HashSet::new(),
         }
     }
 }
@@ -88,8 +91,12 @@ impl Gathering<'_> {
                     reject(lost.start, RejectReason::Unreadable, detail);
                 }
                 if let Some(source) = self.account.sources.last_mut() {
-                    source.records += facts.len() as u64;
-                    source.kept += facts.len() as u64;
+                    // What was sent again, or stands in the lake as well, is one fact.
+                    let known = &mut self.account.known;
+                    let new = facts.by_table().filter(|(table, fact)| known.insert((*table, fact.fact_id.clone())));
+                    let new = new.count() as u64;
+                    source.records += new;
+                    source.kept += new;
                 }
                 facts
             }

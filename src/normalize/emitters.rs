@@ -4,6 +4,8 @@
 //! In: `queries/emitters.toml`, records before they become facts. Out: ids of emitters. Decides nothing about facts; what an
 //! emitter can be made to say is the business of the rules.
 
+mod cut;
+
 use std::collections::BTreeSet;
 
 use serde::Deserialize;
@@ -50,6 +52,8 @@ struct Setting {
     unless: Vec<String>,
     #[serde(default)]
     on_by: Vec<String>,
+    #[serde(default)]
+    if_cut: Vec<String>,
 }
 
 /// Emitters met in one source.
@@ -124,6 +128,8 @@ impl Emitters {
             };
             let names = emitter.settings.iter().flat_map(|setting| setting.unless.iter().chain(&setting.on_by));
             met.shown.extend(names.filter(|name| has(name)).cloned());
+            let bodies = emitter.settings.iter().flat_map(|setting| &setting.if_cut);
+            met.shown.extend(bodies.filter(|name| body.is_some_and(|body| cut::is_in(body, name))).cloned());
         }
     }
 

@@ -68,6 +68,9 @@ pub struct Setting {
     /// Whether what its emitter wrote shows it to be set.
     #[serde(skip)]
     pub is_on: bool,
+    /// Names of members that hold bodies: it is told only where one of them was cut.
+    #[serde(default)]
+    pub if_cut: Vec<String>,
     /// Names of attributes that show that it is set already.
     #[serde(default)]
     pub unless: Vec<String>,
@@ -111,7 +114,10 @@ impl Advice {
     /// with those marked that they show to be on.
     pub fn beyond(mut self, shown: &[String]) -> Self {
         for emitter in &mut self.emitters {
-            emitter.settings.retain(|setting| !setting.unless.iter().any(|name| shown.contains(name)));
+            emitter.settings.retain(|setting| {
+                let was_cut = setting.if_cut.is_empty() || setting.if_cut.iter().any(|name| shown.contains(name));
+                was_cut && !setting.unless.iter().any(|name| shown.contains(name))
+            });
             for setting in &mut emitter.settings {
                 setting.is_on |= setting.on_by.iter().any(|name| shown.contains(name));
             }
@@ -174,7 +180,7 @@ impl Advice {
     /// Emitters in use that will not fill what a need names, with why.
     pub fn never(&self, need: &Need, in_use: &[String]) -> Vec<(&Emitter, &Never)> {
         self.in_use(in_use)
-            .filter_map(|emitter| Some((emitter, emitter.never.iter().find(|never| fills(&never.fields, need))?)))
+            .filter_map(|emitter| Some((emitter, emitter.never.iter().find(|never| lacks_all(&never.fields, need))?)))
             .collect()
     }
 
@@ -231,14 +237,29 @@ fn longest<'a>(by_beginning: &'a BTreeMap<String, String>, need: &str) -> Option
 /// not fill it in every way.
 pub(super) fn fills(beginnings: &[String], need: &Need) -> bool {
     need.fields().any(|field| {
-        let name = format!("{}.{}", field.table, field.column);
-        let conditions: Vec<String> = field.when.iter().map(|(column, value)| format!("{column}={value}")).collect();
-        let exact = format!("{name}[{}]", conditions.join(","));
-        beginnings.iter().any(|beginning| match conditions.is_empty() {
-            true => *beginning == name || (beginning.ends_with('.') && name.starts_with(beginning.as_str())),
-            false => *beginning == exact,
+        let (name, exact) = names(field);
+        beginnings.iter().any(|beginning| match &exact {
+            None => is_of(beginning, &name),
+            Some(exact) => beginning == exact,
         })
     })
+}
+
+/// Whether none of the fields that would do is to be had.
+fn lacks_all(beginnings: &[String], need: &Need) -> bool {
+    need.fields().all(|field| fills(beginnings, &Need { or: Vec::new(), ..field.clone() }))
+}
+
+/// A field's name, and how it is written out with its conditions, if it has some.
+fn names(field: &Need) -> (String, Option<String>) {
+    let name = format!("{}.{}", field.table, field.column);
+    let conditions: Vec<String> = field.when.iter().map(|(column, value)| format!("{column}={value}")).collect();
+    let exact = (!conditions.is_empty()).then(|| format!("{name}[{}]", conditions.join(",")));
+    (name, exact)
+}
+
+fn is_of(beginning: &str, name: &str) -> bool {
+    beginning == name || (beginning.ends_with('.') && name.starts_with(beginning))
 }
 
 #[cfg(test)]

@@ -62,3 +62,24 @@ fn kept_facts_are_counted_as_what_they_are() {
     assert_eq!((&json["summary"]["records"], &json["summary"]["kept_facts"]), (&0.into(), facts));
     assert!(json["sources"].as_array().unwrap().iter().all(|source| source["records"] == 0), "{}", json["sources"]);
 }
+
+#[test]
+fn facts_that_are_kept_twice_are_counted_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let [one, two] = ["one", "two"].map(|name| folder.path().join(name).to_str().unwrap().to_owned());
+    for export in [&one, &two] {
+        run(&["analyze", CAPTURE, "--export", export, "-q"]);
+    }
+    let json = |args: &[&str]| serde_json::from_slice::<serde_json::Value>(&run(args).stdout).unwrap();
+    for command in ["analyze", "coverage"] {
+        let once = json(&[command, &one, "--format", "json"]);
+        let twice = json(&[command, &one, &two, "--format", "json"]);
+        let facts = &once["summary"]["facts"];
+        for summary in [&once["summary"], &twice["summary"]] {
+            assert_eq!((&summary["kept_facts"], &summary["facts"], &summary["records"]), (facts, facts, &0.into()));
+        }
+        assert!(facts.as_u64().unwrap() > 0);
+    }
+    let page = stdout(&run(&["coverage", &one, &two]));
+    assert!(page.lines().nth(1).unwrap().contains(" kept facts of "), "{page}");
+}

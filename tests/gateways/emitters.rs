@@ -69,3 +69,32 @@ fn lines_of_a_recorder_are_nobody_elses_even_if_they_spell_a_duration_as_nginx_d
     assert_eq!(titles(&coverage), ["exchange lines of a proxy of yours"]);
     assert_eq!(coverage["sources"][0]["formats"], json!(["home-made-exchange"]));
 }
+
+fn seeing(coverage: &Value) -> Vec<&str> {
+    let rules = coverage["rules"].as_array().unwrap().iter().filter(|rule| rule["state"] != "blind");
+    rules.map(|rule| rule["rule"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn calls_of_json_rpc_without_bodies_let_no_rule_see() {
+    let line =
+        |rest: &str| format!("10.0.0.7 - - [30/Nov/2026:06:15:00 +0000] {rest} 90 \"-\" \"python-httpx/0.28.1\"\n");
+    let card = line("\"GET /.well-known/agent-card.json HTTP/1.1\" 200");
+    let (taken, refused) = (line("\"POST /a2a HTTP/1.1\" 200"), line("\"POST /a2a HTTP/1.1\" 401"));
+    let coverage = coverage(card + &taken + &refused);
+    assert_eq!(seeing(&coverage), [] as [&str; 0]);
+}
+
+#[test]
+fn where_kong_cut_payloads_it_is_to_cut_less() {
+    let told = |name: &str| {
+        let coverage = coverage(fixture(&format!("formats/kong/{name}.ndjson")));
+        let first = coverage["turn_on"][0]["setting"].as_str().unwrap().to_owned();
+        (first.contains("max_payload_size"), coverage)
+    };
+    let (is_told, cut) = told("truncated");
+    let unseen = cut["rules"].as_array().unwrap().iter().flat_map(|rule| rule["missing"].as_array().unwrap());
+    assert!(is_told && unseen.into_iter().all(|missing| missing["not_seen"].is_null()), "{cut}");
+    // Whole payloads, and none at all, are not cut.
+    assert!(!told("payloads").0 && !told("statistics").0);
+}

@@ -10,7 +10,9 @@ use super::support::judge::{self, Files, engine};
 use super::write::{self, Form};
 
 /// What tells how calls were answered is enough for these.
-const BY_OUTCOME: [&str; 3] = ["auth_audience_drift", "retry_without_refetch", "stale_card_retry"];
+const BY_OUTCOME: [&str; 2] = ["retry_without_refetch", "stale_card_retry"];
+/// With errors of answers: without them a gateway's refusal cannot be told from the agent's own.
+const BY_ERROR: [&str; 1] = ["auth_audience_drift"];
 /// With what was called.
 const BY_OPERATION: [&str; 1] = ["version_mismatch"];
 /// With tasks and their states.
@@ -52,7 +54,7 @@ fn all_but_elsewhere() -> BTreeSet<String> {
 fn agentgateway_is_quiet_in_both_of_its_formats_and_tells_methods_and_outcomes() {
     for form in [write::agentgateway_json, write::agentgateway_text] {
         for speech in [Speech::Rpc03, Speech::Rpc1] {
-            assert_eq!(able(speech, form), rules(&[&BY_OUTCOME, &BY_OPERATION]), "{speech:?}");
+            assert_eq!(able(speech, form), rules(&[&BY_OUTCOME, &BY_ERROR, &BY_OPERATION]), "{speech:?}");
         }
     }
 }
@@ -67,7 +69,8 @@ fn agentgateway_with_bodies_is_quiet_though_all_can_judge() {
 #[test]
 fn kong_is_quiet_without_payloads_and_tells_tasks_and_states() {
     for speech in [Speech::Rpc03, Speech::Rpc1] {
-        assert_eq!(able(speech, write::kong_statistics), rules(&[&BY_OUTCOME, &BY_OPERATION, &BY_STATE]), "{speech:?}");
+        let seeing = rules(&[&BY_OUTCOME, &BY_ERROR, &BY_OPERATION, &BY_STATE]);
+        assert_eq!(able(speech, write::kong_statistics), seeing, "{speech:?}");
     }
 }
 

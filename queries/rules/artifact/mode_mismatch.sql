@@ -4,7 +4,7 @@
 -- since    = "0.1.0"
 -- by       = ["agent", "task_id"]
 -- entity   = ["agent", "task_id", "artifact_id"]
--- needs    = ["artifact_parts.media_type", "card_skills.output_modes"]
+-- needs    = ["artifact_parts.media_type", "card_skills.output_modes", "exchanges.operation", "exchanges.outcome", "exchanges.task_id", "task_events.state"]
 -- summary  = "{task_id} delivered {artifact_id} as {media_type}; {promiser} {promised}"
 -- suspect  = "remote-runtime"
 -- because  = "{why}"

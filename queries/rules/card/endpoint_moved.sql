@@ -4,7 +4,7 @@
 -- since    = "0.1.0"
 -- by       = ["agent"]
 -- entity   = ["agent"]
--- needs    = ["card_endpoints.url", "exchanges.task_id"]
+-- needs    = ["card_endpoints.url", "task_events.state"]
 -- summary  = "{agent} moved from {endpoint} to {endpoints} with {names} still open there"
 -- suspect  = "card-publisher"
 -- because  = "{why}"

@@ -4,7 +4,7 @@
 -- since    = "0.1.0"
 -- by       = ["agent"]
 -- entity   = ["agent", "incident"]
--- needs    = ["exchanges.outcome", "task_events.state"]
+-- needs    = ["exchanges.outcome", "exchanges.operation", "exchanges.task_id", "task_events.state"]
 -- summary  = "{agent} no longer knows {what}: {task_ids}"
 -- suspect  = "remote-runtime"
 -- because  = "{why}"

@@ -4,7 +4,7 @@
 -- since    = "0.1.0"
 -- by       = ["agent", "task_id"]
 -- entity   = ["agent", "task_id"]
--- needs    = ["task_events.state", "exchanges.request_task_id"]
+-- needs    = ["task_events.state", "exchanges.request_task_id", "exchanges.task_id", "exchanges.operation", "exchanges.outcome"]
 -- summary  = "{task_id} of {skill_id} was resumed on {agent} after {change}, and {went_on}"
 -- suspect  = "remote-runtime"
 -- because  = "{why}"

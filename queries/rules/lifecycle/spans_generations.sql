@@ -4,7 +4,7 @@
 -- since    = "0.1.0"
 -- by       = ["agent", "task_id"]
 -- entity   = ["agent", "task_id"]
--- needs    = ["cards.contract_sha256", "task_events.state"]
+-- needs    = ["cards.contract_sha256", "task_events.state or exchanges.push_url"]
 -- summary  = "{what} {task_id} on {agent} is from before the card changed{how}"
 -- suspect  = "operator"
 -- because  = "it was made before the change, and was still in use when it was old"

@@ -4,7 +4,7 @@
 -- since    = "0.1.0"
 -- by       = ["client", "agent"]
 -- entity   = ["client", "agent", "skill_id"]
--- needs    = ["exchanges.skill_id", "exchanges.outcome", "cards.body_sha256"]
+-- needs    = ["exchanges.skill_id", "exchanges.operation", "exchanges.outcome", "cards.body_sha256"]
 -- summary  = "{agent} refused {count|message|messages} of {client} for {skill_id}, which the card it holds lists ({refused_as})"
 -- suspect  = "client-cache"
 -- because  = "{why}"

@@ -4,7 +4,7 @@
 -- since    = "0.1.0"
 -- by       = ["agent"]
 -- entity   = ["agent"]
--- needs    = ["exchanges.outcome"]
+-- needs    = ["exchanges.outcome", "exchanges.error_code or exchanges.error_reason or exchanges.outcome[observer=server] or task_events.snapshot[origin=reply] or task_events.reason_class"]
 -- summary  = "{agent} refuses credentials that it took before: {count|refusal|refusals} of {parties}; its card asks for nothing new"
 -- suspect  = "remote-runtime"
 -- because  = "the refusals came past the gateway, from callers that had succeeded before; {why}"
@@ -152,6 +152,7 @@ SELECT
     CASE WHEN NOT t.is_by_client AND k.card_before_fact_id IS NOT NULL AND k.card_after_fact_id IS NOT NULL THEN 'confirmed' ELSE 'likely' END
         AS confidence,
     CASE
+        WHEN k.card_before_fact_id IS NULL AND l.agent IS NOT NULL THEN 'its card was fetched, but its body was not recorded'
         WHEN k.card_before_fact_id IS NULL THEN 'no card of the agent was seen before'
         WHEN k.card_after_fact_id IS NULL THEN 'nobody looked at its card since'
         ELSE 'its card asks for the same security before and after'
@@ -165,6 +166,7 @@ SELECT
 FROM steps AS s
 INNER JOIN told AS t ON s.agent = t.agent
 LEFT JOIN seen AS k ON s.agent = k.agent
+LEFT JOIN unread_looks AS l ON s.agent = l.agent AND s.began_at >= l.first_at
 WHERE
     NOT EXISTS (
         SELECT 1 FROM card_generations AS g

@@ -4,7 +4,7 @@
 -- since    = "0.1.0"
 -- by       = ["client", "agent"]
 -- entity   = ["client", "agent", "message"]
--- needs    = ["exchanges.content_hash"]
+-- needs    = ["exchanges.content_hash", "exchanges.operation"]
 -- summary  = "{client} sent message {message} to {agent} {count|time|times} while the first still ran; {answer}"
 -- suspect  = "client"
 -- because  = "{why}"

@@ -4,11 +4,12 @@
 -- since    = "0.1.0"
 -- by       = ["client", "agent"]
 -- entity   = ["client", "agent", "skill_id"]
--- needs    = ["exchanges.outcome"]
+-- needs    = ["exchanges.outcome or task_events.reason_class", "exchanges.operation or task_events.reason_class"]
 -- summary  = "{client} failed {count|time|times} on {agent} for {asked_for} without looking at the card again"
 -- suspect  = "client-cache"
 -- because  = "no successful card fetch lies between the failures; {why}"
 -- next     = "Stop {client} from retrying {asked_for}, and make it fetch the card of {agent} after the first refusal of this kind"
+-- marks    = { unread_looks = { on = ["agent"] } }
 -- params   = { calls = 2, critical_calls = 5, shown = 10 }
 --
 -- ## What it finds
@@ -171,10 +172,12 @@ judged AS (
         c.held_lists,
         coalesce(c.held_fact_id, '') AS held_card_fact_id,
         coalesce(c.basis, 'none') AS basis,
+        l.agent IS NOT NULL AS is_unread,
         CASE WHEN w.client = '' THEN 1 ELSE 0 END + CASE WHEN w.skill_id = '' THEN 1 ELSE 0 END
         + CASE WHEN coalesce(c.basis, 'none') = 'client' THEN 0 ELSE 1 END AS steps_down
     FROM worst AS w
     LEFT JOIN send_cards AS c ON w.agent = c.agent AND w.client = c.client AND w.first_call_key = c.call_key
+    LEFT JOIN unread_looks AS l ON w.agent = l.agent AND w.first_seen >= l.first_at
     WHERE w.nth = 1
 )
 
@@ -188,6 +191,7 @@ SELECT
     CASE WHEN j.steps_down >= 2 THEN 'info' WHEN j.failed >= $critical_calls THEN 'critical' ELSE 'warning' END AS severity,
     CASE j.steps_down WHEN 0 THEN 'confirmed' WHEN 1 THEN 'likely' ELSE 'possible' END AS confidence,
     CASE
+        WHEN j.basis = 'none' AND j.is_unread THEN 'a card was fetched before them, but its body was not recorded'
         WHEN j.basis = 'none' THEN 'no look of any kind was seen before them'
         WHEN j.basis = 'anyone' THEN 'the caller itself was never seen looking'
         WHEN j.held_lists THEN 'the card that it holds still lists the skill'

@@ -4,7 +4,7 @@
 -- since    = "0.1.0"
 -- by       = ["client", "agent"]
 -- entity   = ["client", "agent", "skill_id"]
--- needs    = ["exchanges.skill_id", "cards.body_sha256"]
+-- needs    = ["exchanges.skill_id", "exchanges.operation", "cards.body_sha256"]
 -- summary  = "{client} asked {agent} {count|time|times} for {skill_id}, which its card does not list; {outcome}"
 -- suspect  = "client"
 -- because  = "{why}"

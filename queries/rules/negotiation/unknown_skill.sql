@@ -8,6 +8,7 @@
 -- summary  = "{task_id} ended {state}: the agent does not honour {asked_for}"
 -- suspect  = "client-cache"
 -- because  = "{why}"
+-- marks    = { unread_looks = { on = ["agent"] } }
 -- next     = "Make {client} fetch the card of {agent} again before it retries; compare the skills of the two generations"
 --
 -- ## What it finds
@@ -53,10 +54,12 @@ judged AS (
         coalesce(c.basis, 'none') AS basis,
         coalesce(c.held_lists, FALSE) AS held_lists,
         coalesce(c.held_fact_id, '') AS held_fact_id,
+        coalesce(c.basis, 'none') = 'none' AND t.skill_id <> '' AND l.agent IS NOT NULL AS is_unread,
         CASE WHEN t.client = '' THEN 1 ELSE 0 END + CASE WHEN c.basis = 'anyone' THEN 1 ELSE 0 END AS steps_down
     FROM refused AS r
     INNER JOIN tasks AS t ON r.agent = t.agent AND r.task_id = t.task_id
     LEFT JOIN send_cards AS c ON t.agent = c.agent AND t.task_id = c.task_id AND t.skill_call_key = c.call_key
+    LEFT JOIN unread_looks AS l ON t.agent = l.agent AND t.created_at >= l.first_at
 )
 
 SELECT
@@ -74,10 +77,11 @@ SELECT
     END AS asked_for,
     -- With neither the caller nor its own card known, only the failure is sure.
     CASE WHEN j.held_lists AND j.steps_down < 2 THEN 'critical' ELSE 'warning' END AS severity,
-    CASE WHEN j.steps_down = 0 THEN 'confirmed' ELSE 'likely' END AS confidence,
+    CASE WHEN j.steps_down = 0 AND NOT j.is_unread THEN 'confirmed' ELSE 'likely' END AS confidence,
     CASE WHEN j.held_lists OR j.basis = 'none' OR j.skill_id = '' THEN 'client-cache' ELSE 'client' END AS suspect,
     CASE
         WHEN j.skill_id = '' THEN 'the request names no skill, so what the caller believed cannot be told'
+        WHEN j.is_unread THEN 'a card was fetched before the call, but its body was not recorded'
         WHEN j.basis = 'none' THEN 'no card was seen before the call'
         WHEN
             j.held_lists AND j.basis = 'anyone'

@@ -4,7 +4,7 @@
 -- since    = "0.1.0"
 -- by       = ["url"]
 -- entity   = ["agent", "url"]
--- needs    = ["exchanges.outcome"]
+-- needs    = ["exchanges.outcome or push_deliveries.task_id", "exchanges.operation or push_deliveries.task_id"]
 -- summary  = "{what} {url} went on for {count|refusal|refusals} with no read of the task or look at the card between"
 -- suspect  = "webhook-sender"
 -- because  = "{why}"

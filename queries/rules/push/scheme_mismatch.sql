@@ -4,7 +4,7 @@
 -- since    = "0.1.0"
 -- by       = ["agent", "url"]
 -- entity   = ["agent", "url"]
--- needs    = ["exchanges.push_url", "push_deliveries.task_id"]
+-- needs    = ["exchanges.push_url", "exchanges.outcome", "exchanges.task_id", "push_deliveries.task_id"]
 -- summary  = "{agent} delivers to {url} with {sent} where {asked} was asked for; {count|delivery|deliveries}, {refused} refused"
 -- suspect  = "webhook-sender"
 -- because  = "{why}"

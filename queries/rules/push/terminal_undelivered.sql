@@ -4,7 +4,7 @@
 -- since    = "0.1.0"
 -- by       = ["agent", "task_id"]
 -- entity   = ["agent", "task_id"]
--- needs    = ["exchanges.push_url", "push_deliveries.task_id", "task_events.state"]
+-- needs    = ["exchanges.push_url", "exchanges.outcome", "exchanges.task_id", "push_deliveries.task_id", "task_events.state"]
 -- summary  = "{task_id} ended {state}, and no delivery of it succeeded at {webhook_url} in time"
 -- suspect  = "webhook-sender"
 -- because  = "{why}"

@@ -28,7 +28,7 @@ keys! {
     ProtocolVersion = "protocol_version", Streaming = "streaming", StreamEvents = "stream_events", Binding = "binding",
     Tenant = "tenant", Principal = "principal", RequestBody = "request_body", ResponseBody = "response_body", ResponseSize = "response_size",
     Duration = "duration", TaskId = "task_id", ContextId = "context_id", TaskState = "task_state",
-    EventState = "event_state", SkillId = "skill_id", Reason = "reason", ArtifactIds = "artifact_ids",
+    EventState = "event_state", SkillId = "skill_id", Reason = "reason", ArtifactIds = "artifact_ids", StatusAt = "status_at",
     ArtifactId = "artifact_id", Change = "change", Observer = "observer", ObserverName = "observer_name",
     Local = "local", StateSource = "state_source", AgentName = "agent_name", AgentUrl = "agent_url", Client = "client", Service = "service",
     TraceId = "trace_id", SpanId = "span_id", Traceparent = "traceparent", Upstream = "upstream",

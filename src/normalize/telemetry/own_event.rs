@@ -4,6 +4,7 @@
 //! and notes on deliveries. Never keeps a reason's text.
 
 use crate::decode::record::Observer;
+use crate::instant::Instant;
 use crate::normalize::aliases::Key;
 use crate::normalize::credential;
 use crate::normalize::hook_url::hook_url;
@@ -102,6 +103,12 @@ fn task_state(reader: &Reader<'_>, statement: &Statement, facts: &mut Facts) {
             state: state::canonical(&statement.state_raw).to_owned(),
             state_raw: statement.state_raw.clone(),
             reason_class: reason_class(reader),
+            // When the agent sent the event is not when the state changed: it may tell one state twice.
+            status_at: reader
+                .context
+                .aliases
+                .text(Key::StatusAt, &reader.carrier)
+                .and_then(|at| Instant::parse_rfc3339(&at)),
             origin: origin.to_owned(),
             artifact_count: artifacts.as_ref().and_then(|ids| i64::try_from(ids.len()).ok()),
             ..TaskEventColumns::default()

@@ -26,7 +26,8 @@ pub fn render(coverage: &Coverage) -> Result<String, serde_json::Error> {
             able: number(State::Able),
             partly: number(State::Partly),
             blind: number(State::Blind),
-            records: coverage.intake.records(),
+            records: coverage.intake.records().saturating_sub(coverage.intake.kept()),
+            kept_facts: coverage.intake.kept(),
             facts: coverage.intake.facts,
             rejects: coverage.intake.rejected(),
         },
@@ -62,6 +63,7 @@ struct Summary {
     partly: usize,
     blind: usize,
     records: u64,
+    kept_facts: u64,
     facts: u64,
     rejects: u64,
 }
@@ -72,6 +74,7 @@ struct SourceOut<'a> {
     formats: &'a [&'static str],
     emitters: &'a [String],
     records: u64,
+    kept_facts: u64,
     rejects: u64,
     facts: std::collections::BTreeMap<&'static str, u64>,
 }
@@ -83,7 +86,8 @@ fn sources(coverage: &Coverage) -> Vec<SourceOut<'_>> {
             source: &source.name,
             formats: &source.formats,
             emitters: &source.emitters,
-            records: source.records,
+            records: source.records.saturating_sub(source.kept),
+            kept_facts: source.kept,
             rejects: source.rejects,
             facts: coverage.yields.get(at).into_iter().flatten().copied().collect(),
         })

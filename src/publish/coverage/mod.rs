@@ -10,7 +10,8 @@ pub use json::{SCHEMA, render as json};
 pub use markdown::render as markdown;
 pub use page::render as page;
 
-use super::words::{count, counts};
+use super::words::{amount, count, counts};
+use crate::findings::Intake;
 use crate::findings::coverage::{Coverage, Gain, State};
 
 /// How to go by the steps, and what their numbers are.
@@ -25,19 +26,24 @@ fn verdict(coverage: &Coverage) -> String {
     if coverage.rules.len() == able {
         return format!("all of {rules} can judge");
     }
-    let partly = if partly == 0 { String::new() } else { format!(", {partly} in part") };
+    let can = able + partly;
+    let partly = match partly {
+        0 => String::new(),
+        partly if partly == can => ", in part".to_owned(),
+        partly => format!(", {partly} of them in part"),
+    };
     let blind = match blind {
         0 => String::new(),
         1 => ", 1 is blind".to_owned(),
         blind => format!(", {blind} are blind"),
     };
-    format!("{able} of {rules} can judge{partly}{blind}")
+    format!("{can} of {rules} can judge{partly}{blind}")
 }
 
 /// What the verdict rests on.
 fn basis(coverage: &Coverage) -> String {
     let intake = &coverage.intake;
-    let records = count(intake.records(), "record");
+    let records = amount(intake);
     let read = counts(&[(intake.sources.len(), "source"), (coverage.agents.len(), "agent")]);
     let emitters = match coverage.emitters.as_slice() {
         [] => "no emitter told".to_owned(),
@@ -70,7 +76,8 @@ fn source(coverage: &Coverage, at: usize) -> String {
         coverage.yields.get(at).into_iter().flatten().map(|(table, rows)| format!("{table} {rows}")).collect();
     let yields = if yields.is_empty() { "no facts".to_owned() } else { yields.join(", ") };
     let rejects = if source.rejects == 0 { String::new() } else { format!(", {}", count(source.rejects, "reject")) };
-    format!("{formats}; {}{rejects}; {yields}", count(source.records, "record"))
+    let of_one = Intake { sources: vec![source.clone()], ..Intake::default() };
+    format!("{formats}; {}{rejects}; {yields}", amount(&of_one))
 }
 
 #[cfg(test)]

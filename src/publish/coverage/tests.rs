@@ -97,7 +97,9 @@ fn the_page_on_80_and_on_160_columns() {
 fn the_page_in_colour_says_the_same() {
     let coloured = page(&sample(), 80, false);
     assert!(
-        coloured.starts_with("\u{1b}[1m\u{1b}[31mCOVERAGE\u{1b}[0m  1 of 5 rules can judge, 2 in part, 2 are blind\n"),
+        coloured.starts_with(
+            "\u{1b}[1m\u{1b}[31mCOVERAGE\u{1b}[0m  3 of 5 rules can judge, 2 of them in part, 2 are blind\n"
+        ),
         "{coloured:?}"
     );
     assert!(!plain(&coloured).contains('\u{1b}'));
