@@ -7,6 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use anyhow::Context;
+use arrow::array::RecordBatch;
+use arrow::error::ArrowError;
 
 use super::baseline::baseline;
 use super::corpus::known_rule;
@@ -131,7 +133,7 @@ fn judge(
     let advice = rules::Advice::embedded().beyond(&intake.shown()).shown_by(&intake.sources, &batches);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     tracing::info!(facts = facts.len(), rules = coverage.len(), "judging");
-    let evaluation = runtime.block_on(engine.evaluate(batches))?;
+    let evaluation = runtime.block_on(engine.evaluate(known_by(facts, config.as_of)?.unwrap_or(batches)))?;
     Report::sees(&mut coverage, evaluation.findings.iter().map(|finding| finding.rule.as_str()));
 
     let in_use = intake.emitters();
@@ -166,6 +168,14 @@ fn judge(
         window_is_empty,
         ..Report::new(findings, &evaluation.generations)
     })
+}
+
+/// What was known at an instant: nobody knew then what came later.
+fn known_by(facts: &Facts, as_of: Option<Instant>) -> Result<Option<Vec<(&'static str, RecordBatch)>>, ArrowError> {
+    let Some(as_of) = as_of else { return Ok(None) };
+    let mut known = facts.clone();
+    known.retain(|common| common.observed_at <= as_of);
+    known.batches().map(Some)
 }
 
 /// Rules that must see, by their ids or `all`; of those that were asked for.

@@ -3,6 +3,7 @@
 //! In: card files, or captures in which cards were fetched. Out: hashes, or the differences in words. Whether a change is a
 //! fault is the rules' business.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -64,10 +65,9 @@ fn diff(before: &Path, after: Option<&Path>, config: &Config) -> anyhow::Result<
     let mut text = String::new();
     let mut changed = false;
     if let Some(after) = after {
-        let last = |path: &Path| Ok::<_, anyhow::Error>(read(path, config)?.pop().map(|(_, shown)| shown.card));
-        if let (Some(before), Some(after)) = (last(before)?, last(after)?) {
-            changed = tell(&mut text, &before, &after)?;
-        }
+        let (old, new) = (read(before, config)?, read(after, config)?);
+        let (old, new) = (comparable(before, &old, &new)?, comparable(after, &new, &old)?);
+        changed = tell(&mut text, old, new)?;
     } else {
         let cards = read(before, config)?;
         // The same card seen again is one that did not change.
@@ -90,6 +90,28 @@ fn diff(before: &Path, after: Option<&Path>, config: &Config) -> anyhow::Result<
     }
     print(&text)?;
     Ok(if changed { Outcome::Found } else { Outcome::Clean })
+}
+
+/// The last card of a file; of several agents the one that is called as one of the other file's is.
+fn comparable<'c>(path: &Path, cards: &'c [(String, Shown)], other: &[(String, Shown)]) -> anyhow::Result<&'c Card> {
+    let agents: BTreeSet<&str> = cards.iter().map(|(agent, _)| agent.as_str()).collect();
+    let names: BTreeSet<&str> = other.iter().map(|(_, shown)| shown.card.name.as_str()).collect();
+    let of_name = |(_, shown): &&(String, Shown)| agents.len() == 1 || names.contains(shown.card.name.as_str());
+    let fitting: BTreeSet<&str> = cards.iter().filter(of_name).map(|(agent, _)| agent.as_str()).collect();
+    match cards.iter().rfind(of_name) {
+        Some((_, shown)) if fitting.len() == 1 => Ok(&shown.card),
+        _ => {
+            let there: BTreeSet<&str> = cards.iter().map(|(_, shown)| shown.card.name.as_str()).collect();
+            let list = |names: BTreeSet<&str>| clean(&names.into_iter().collect::<Vec<_>>().join(", ")).into_owned();
+            bail!(
+                "{}: it has cards of several agents ({}), and which of them to compare with {} cannot be told: name files \
+                   with one card",
+                path.display(),
+                list(there),
+                list(names)
+            )
+        }
+    }
 }
 
 /// Writes what changed; whether anything did.

@@ -37,6 +37,8 @@ pub(super) struct Account {
     /// Emitters met in each source.
     met: Vec<Met>,
     rejects: BTreeMap<RejectReason, RejectCount>,
+    /// Inputs that could not be opened, each with why.
+    unread: Vec<String>,
     /// Folders of `serve` in which nothing is stored yet.
     unfilled: Vec<String>,
     /// Kept facts that were counted, by table and id.
@@ -50,6 +52,7 @@ impl Default for Account {
             sources: Vec::new(),
             met: Vec::new(),
             rejects: BTreeMap::new(),
+            unread: Vec::new(),
             unfilled: Vec::new(),
             known: HashSet::new(),
         }
@@ -112,6 +115,7 @@ impl Gathering<'_> {
         let origin = Origin { source: name.clone(), position: Position::Byte(0) };
         // The path is the source's name already.
         let detail = refusal.source().map_or_else(|| refusal.to_string(), ToString::to_string);
+        self.account.unread.push(format!("{name}: {detail}"));
         self.reject(Reject { origin, reason: RejectReason::Unreadable, detail });
     }
 }
@@ -214,8 +218,8 @@ impl Account {
         }
         let mut rejects: Vec<RejectCount> = self.rejects.into_values().collect();
         rejects.sort_by(|a, b| b.count.cmp(&a.count).then(a.reason.cmp(b.reason)));
-        let (sources, unfilled) = (self.sources, self.unfilled);
-        Intake { sources, rejects, facts: facts as u64, names_no_client: false, is_untimed: false, unfilled }
+        let (sources, unread, unfilled) = (self.sources, self.unread, self.unfilled);
+        Intake { sources, rejects, facts: facts as u64, names_no_client: false, is_untimed: false, unread, unfilled }
     }
 
     /// Closes the account of what became these facts.

@@ -70,10 +70,12 @@ pub fn tasks_of(finding: &Finding) -> impl Iterator<Item = &str> {
     own.into_iter().chain(concerned(finding).map(|fact| fact.task_id.as_str())).filter(|task| !task.is_empty())
 }
 
-/// Clients that a finding is about: those that it and its evidence name, with repetitions.
+/// Clients that a finding is about: those that it and its evidence name, with repetitions. Who receives a webhook is not asking
+/// for anything.
 pub fn clients_of(finding: &Finding) -> impl Iterator<Item = &str> {
     let own = finding.client.as_deref();
-    own.into_iter().chain(concerned(finding).map(|fact| fact.client.as_str())).filter(|client| !client.is_empty())
+    let asking = concerned(finding).filter(|fact| fact.table != "push_deliveries");
+    own.into_iter().chain(asking.map(|fact| fact.client.as_str())).filter(|client| !client.is_empty())
 }
 
 /// Evidence of the fault itself.

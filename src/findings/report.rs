@@ -64,6 +64,8 @@ pub struct Intake {
     pub names_no_client: bool,
     /// Times were given that are none, and no fact has its time.
     pub is_untimed: bool,
+    /// Inputs that could not be opened, each with why.
+    pub unread: Vec<String>,
     /// Folders of `serve` among what was asked for in which nothing is stored yet.
     pub unfilled: Vec<String>,
 }
@@ -208,7 +210,7 @@ impl Report {
             (Some(Unjudged::NoFacts | Unjudged::NoTimes | Unjudged::EmptyWindow | Unjudged::AllBlind), _) => {
                 Verdict::Unjudged
             }
-            (Some(Unjudged::RulesFailed | Unjudged::NeededBlind), _) => Verdict::Incomplete,
+            (Some(Unjudged::RulesFailed | Unjudged::NeededBlind | Unjudged::Unread), _) => Verdict::Incomplete,
             (None, Some(Severity::Critical | Severity::Warning)) => Verdict::Drift,
             (None, Some(Severity::Info) | None) => Verdict::Clean,
         }
@@ -228,6 +230,8 @@ impl Report {
             Some(Unjudged::RulesFailed)
         } else if self.needed_blind().next().is_some() {
             Some(Unjudged::NeededBlind)
+        } else if !self.intake.unread.is_empty() {
+            Some(Unjudged::Unread)
         } else {
             None
         }
@@ -262,6 +266,8 @@ pub enum Unjudged {
     RulesFailed,
     /// Rules that must see are blind.
     NeededBlind,
+    /// Inputs could not be opened.
+    Unread,
 }
 
 #[cfg(test)]

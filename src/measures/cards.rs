@@ -214,7 +214,12 @@ pub fn changes(before: &Card, after: &Card) -> Vec<Change> {
     if schemes.is_empty() && before.security_sha256 != after.security_sha256 {
         say(Part::Security, "what callers must prove changed, under the same names of schemes".to_owned());
     }
+    // Which of the schemes are required is in no fact but the hash.
+    let is_asked = schemes.iter().any(|says| says.ends_with(NEW));
     schemes.into_iter().for_each(|says| say(Part::Security, says));
+    if is_asked {
+        say(Part::Security, "whether callers must use the new schemes is told by `security` in the card".to_owned());
+    }
     let urls = |card: &Card| card.endpoints.iter().map(|(url, binding)| format!("{url} ({binding})")).collect();
     for says in came_and_went("endpoint", &urls(before), &urls(after)) {
         say(Part::Endpoints, says);
@@ -235,13 +240,21 @@ pub fn changes(before: &Card, after: &Card) -> Vec<Change> {
         say(Part::Signatures, says);
     }
     if before.descriptive_sha256 != after.descriptive_sha256 && before.name == after.name {
-        say(Part::Wording, "descriptions, tags or examples are worded differently".to_owned());
+        let says = if ids(before) == ids(after) {
+            "descriptions, tags or examples are worded differently"
+        } else {
+            "descriptions, tags or examples differ, if only by the skills that came or went"
+        };
+        say(Part::Wording, says.to_owned());
     }
     changes
 }
 
+/// How what was not there before is told.
+const NEW: &str = " is new";
+
 fn came_and_went(noun: &str, before: &BTreeSet<String>, after: &BTreeSet<String>) -> Vec<String> {
-    let came = after.difference(before).map(|it| format!("{noun} {it} is new"));
+    let came = after.difference(before).map(|it| format!("{noun} {it}{NEW}"));
     let went = before.difference(after).map(|it| format!("{noun} {it} is gone"));
     went.chain(came).collect()
 }
@@ -281,6 +294,28 @@ mod tests {
             ]
         );
         assert_eq!(said(&before, &before), Vec::<String>::new());
+    }
+
+    #[test]
+    fn what_a_new_skill_or_scheme_says_is_not_told_as_a_change_of_others() {
+        let before = card(&[("a", "text/plain")]);
+        let mut after = card(&[("a", "text/plain"), ("b", "text/plain")]);
+        (after.descriptive_sha256, after.security_sha256) = ("x".to_owned(), "y".to_owned());
+        after.security_schemes = ["oauth".to_owned()].into();
+        assert_eq!(
+            said(&before, &after),
+            [
+                "skills: skill b is new",
+                "security: security scheme oauth is new",
+                "security: whether callers must use the new schemes is told by `security` in the card",
+                "wording: descriptions, tags or examples differ, if only by the skills that came or went",
+            ]
+        );
+        after.skills = before.skills.clone();
+        assert!(
+            said(&before, &after)
+                .contains(&"wording: descriptions, tags or examples are worded differently".to_owned())
+        );
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub fn render(report: &Report) -> Option<String> {
         Unjudged::AllBlind => all_blind(report),
         Unjudged::RulesFailed => rules_failed(report),
         Unjudged::NeededBlind => needed_blind(report),
+        Unjudged::Unread => unread(&report.intake),
     };
     Some(lines.join("\n") + "\n")
 }
@@ -127,6 +128,13 @@ fn advice(intake: &Intake) -> &'static str {
     }
 }
 
+fn unread(intake: &Intake) -> Vec<String> {
+    let mut lines = vec!["not all was judged: there is input that could not be read".to_owned()];
+    lines.extend(intake.unread.iter().take(LISTED).map(|what| format!("  {}", clean(what))));
+    lines.push("what to do: make it readable, or leave it out".to_owned());
+    lines
+}
+
 fn empty_window(report: &Report) -> Vec<String> {
     let bounds = bounds(report).unwrap_or_default();
     vec![
@@ -200,6 +208,7 @@ mod tests {
             facts: 0,
             names_no_client: false,
             is_untimed: false,
+            unread: Vec::new(),
             unfilled: Vec::new(),
         }
     }

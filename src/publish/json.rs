@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::words::is_unseen;
+use crate::findings::incident::tasks_touched;
 use crate::findings::{
     Evidence, Finding, Incident, Intake, RejectCount, Report, RuleCoverage, RuleFailure, Severity, SourceIntake,
     Verdict,
@@ -146,7 +147,7 @@ impl Summary {
             accepted: report.accepted.baseline + report.accepted.suppressed,
             outside_window: report.outside,
             agents: report.agents().len(),
-            tasks: report.tasks().len(),
+            tasks: tasks_touched(report.findings.iter()),
             clients: report.clients().len(),
             rules: report.coverage.len(),
             blind_rules: report.blind().count(),

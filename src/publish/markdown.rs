@@ -8,6 +8,7 @@ use std::fmt::Write;
 use super::words::{
     NO_CLIENT, amount, by_whom, clean, count, counts, date_time, day, place, short_hash, time_on, window,
 };
+use crate::findings::incident::tasks_touched;
 use crate::findings::{Finding, Incident, Report, Severity, Verdict};
 
 /// Findings of one incident that are shown in full.
@@ -84,7 +85,7 @@ fn row(page: &mut String, incident: &Incident, report: &Report) {
             incident.severity.as_str(),
             agent(&incident.agent),
             date_time(incident.since),
-            incident.tasks.len(),
+            tasks_touched(incident.findings.iter().filter_map(|at| report.findings.get(*at))),
             incident.clients.len(),
             rules.join(", "),
         ),

@@ -71,6 +71,7 @@ pub(super) fn bad_rollout() -> Report {
             facts: 1204,
             names_no_client: false,
             is_untimed: false,
+            unread: Vec::new(),
             unfilled: Vec::new(),
         },
         as_of: None,

@@ -97,16 +97,15 @@ fn verdict(page: &mut Page, report: &Report, view: View<'_>) {
         .map(|(number, severity)| format!("{number} {}", severity.as_str()))
         .collect();
     let found = match report.incidents.iter().map(|incident| incident.since).min() {
-        Some(since) => format!(
-            "{}; {}; since {}",
-            found.join(", "),
-            counts(&[
+        Some(since) => {
+            let touched = counts(&[
                 (report.agents().len(), "agent"),
                 (tasks_touched(report.findings.iter()), "task"),
-                (report.clients().len(), "client")
-            ]),
-            date_time(since)
-        ),
+                (report.clients().len(), "client"),
+            ]);
+            let touched = if touched.is_empty() { touched } else { format!("; {touched}") };
+            format!("{}{touched}; since {}", found.join(", "), date_time(since))
+        }
         None => "nothing found".to_owned(),
     };
     let found = match report.unjudged() {
@@ -149,7 +148,17 @@ fn basis(report: &Report, view: View<'_>, judged: &str) -> String {
         0 => String::new(),
         rejected => format!(", {} not understood", count(rejected, "piece")),
     };
-    format!("{records} from {sources}{below}{rejected}; {judged}as of {as_of}{window}{accepted}")
+    let of = |reason: &str| -> u64 {
+        intake.rejects.iter().filter(|reject| reject.reason == reason).map(|reject| reject.count).sum()
+    };
+    let missing: Vec<String> = [("truncated", "cut off: there was more"), ("unreadable", "unreadable")]
+        .into_iter()
+        .map(|(reason, words)| (of(reason), words))
+        .filter(|(number, _)| *number > 0)
+        .map(|(number, words)| format!("{number} {words}"))
+        .collect();
+    let missing = if missing.is_empty() { String::new() } else { format!(" ({})", missing.join(", ")) };
+    format!("{records} from {sources}{below}{rejected}{missing}; {judged}as of {as_of}{window}{accepted}")
 }
 
 fn show_incident(page: &mut Page, report: &Report, incident: &Incident, view: View<'_>) {

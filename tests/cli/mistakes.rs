@@ -146,6 +146,58 @@ fn where_no_time_can_be_read_there_is_no_verdict() {
     );
 }
 
+#[cfg(unix)]
+#[test]
+fn an_input_that_cannot_be_read_is_no_clean_verdict() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = folder.path().join("good.ndjson");
+    let text = std::fs::read_to_string(CAPTURE).unwrap();
+    std::fs::write(&good, text.lines().take(3).fold(String::new(), |all, line| all + line + "\n")).unwrap();
+    // Whoever is root reads what has no permission; a socket is opened by nobody.
+    let broken = folder.path().join("broken.ndjson");
+    let _socket = std::os::unix::net::UnixListener::bind(&broken).unwrap();
+    let [good, broken] = [&good, &broken].map(|path| path.to_str().unwrap());
+    let output = run(&["analyze", "--quiet", good, broken]);
+    assert_eq!(code(&output), 2, "{}{}", stdout(&output), stderr(&output));
+    assert!(stdout(&output).starts_with("INCOMPLETE  "), "{}", stdout(&output));
+    assert!(stderr(&output).contains("broken.ndjson: "), "{}", stderr(&output));
+    assert_eq!(code(&run(&["analyze", "--quiet", good])), 0);
+}
+
+#[test]
+fn a_capture_that_is_cut_off_says_so_beside_the_verdict() {
+    let folder = tempfile::tempdir().unwrap();
+    let (whole, cut) = (folder.path().join("whole.har"), folder.path().join("cut.har"));
+    let entry = |number: usize| {
+        format!(
+            "{{\"startedDateTime\":\"2026-11-30T06:00:0{number}Z\",\"time\":5,\"request\":{{\"method\":\"GET\",\"url\":\"http://h/.well-known/agent-card.json\",\"headers\":[]}},\"response\":{{\"status\":404,\"headers\":[],\"content\":{{}}}},\"cache\":{{}},\"timings\":{{}}}}"
+        )
+    };
+    let text = format!("{{\"log\":{{\"version\":\"1.2\",\"entries\":[{},{}]}}}}", entry(1), entry(2));
+    std::fs::write(&whole, &text).unwrap();
+    std::fs::write(&cut, &text[..text.len() - 40]).unwrap();
+    let said = |path: &std::path::Path| stdout(&run(&["analyze", "--quiet", path.to_str().unwrap()]));
+    assert!(!said(&whole).contains("cut off"), "{}", said(&whole));
+    assert!(said(&cut).contains("1 piece not understood (1 cut off: there was more)"), "{}", said(&cut));
+}
+
+#[test]
+fn as_of_an_instant_nothing_is_known_of_what_came_later() {
+    let calls = |args: &[&str]| {
+        let output = run(&[&["analyze", CAPTURE, "--format", "json"], args].concat());
+        let report: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let seen = report["findings"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|finding| finding["last_seen"].as_str().unwrap().to_owned());
+        seen.max()
+    };
+    let instant = "2026-11-30T06:15:38.6Z";
+    assert!(calls(&[]).unwrap().as_str() > instant);
+    assert!(calls(&["--as-of", instant]).unwrap().as_str() <= instant);
+}
+
 #[test]
 fn the_ending_of_a_file_names_the_form_of_its_rows() {
     let folder = tempfile::tempdir().unwrap();
@@ -179,4 +231,39 @@ fn a_reference_of_the_configuration_that_leads_to_nothing_is_told() {
         said(many),
         "a2a-drift: nothing here is called \"h1\" of [agents] a, \"h2\" of [agents] a, \"h3\" of [agents] a and 2 more\n"
     );
+}
+
+#[test]
+fn a_card_is_compared_with_the_one_of_its_name_in_a_capture_of_several_agents() {
+    let folder = tempfile::tempdir().unwrap();
+    let card = |name: &str, skill: &str| {
+        format!(
+            "{{\"name\":\"{name}\",\"description\":\"d\",\"version\":\"1\",\"url\":\"http://{name}.example/\",\"capabilities\":{{}},\"defaultInputModes\":[\"text/plain\"],\"defaultOutputModes\":[\"text/plain\"],\"skills\":[{{\"id\":\"{skill}\",\"name\":\"s\",\"description\":\"d\",\"tags\":[]}}],\"protocolVersion\":\"0.3.0\"}}"
+        )
+    };
+    let write = |file: &str, text: String| {
+        let path = folder.path().join(file);
+        std::fs::write(&path, text).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let look = |second: usize, name: &str, body: String| {
+        serde_json::json!({
+            "startedDateTime": format!("2026-11-30T06:00:0{second}Z"),
+            "request": {"method": "GET", "url": format!("http://{name}.example/.well-known/agent-card.json"), "headers": []},
+            "response": {"status": 200, "headers": [["content-type", "application/json"]], "body": {"text": body}},
+        })
+        .to_string()
+    };
+    let capture = write(
+        "day.ndjson",
+        [look(1, "billing", card("billing", "pay")), look(2, "orders", card("orders", "buy"))].join("\n"),
+    );
+    let same = write("same.json", card("billing", "pay"));
+    let other = write("other.json", card("billing", "invoice"));
+    let unknown = write("unknown.json", card("research", "pay"));
+    assert_eq!(stdout(&run(&["card", "diff", &capture, &same])), "nothing changed\n");
+    let said = stdout(&run(&["card", "diff", &capture, &other]));
+    assert!(said.starts_with("  skills        skill pay is gone\n  skills        skill invoice is new\n"), "{said}");
+    let said = refused(&["card", "diff", &capture, &unknown]);
+    assert!(said.contains("it has cards of several agents (billing, orders)"), "{said}");
 }

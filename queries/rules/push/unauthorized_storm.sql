@@ -345,7 +345,7 @@ SELECT
     c.agent,
     c.started_at,
     CASE WHEN c.judged_at IS NULL THEN 'dead receiver' ELSE 'storm of refusals' END AS kind,
-    CASE c.tasks WHEN 0 THEN 'unknown tasks' WHEN 1 THEN 'one task' ELSE concat(CAST(c.tasks AS VARCHAR), ' tasks') END AS tasks_said,
+    CASE c.tasks WHEN 0 THEN 'tasks that are not named' WHEN 1 THEN 'one task' ELSE concat(CAST(c.tasks AS VARCHAR), ' tasks') END AS tasks_said,
     c.count,
     c.tasks,
     CASE WHEN c.judged_at IS NULL THEN 'info' ELSE 'critical' END AS severity,
