@@ -55,12 +55,17 @@ pub(super) fn is_time_like(text: &str) -> bool {
         && text.contains(['-', '/', ':'])
 }
 
+/// Whether a text has no other signs than times in digits: keys and ids have letters.
+fn is_spelled_as_time(text: &str) -> bool {
+    text.trim().bytes().all(|b| b.is_ascii_digit() || b"-/:.,+ TZ".contains(&b))
+}
+
 /// Takes note of the time of a record that cannot be read; to be called once a record. What was said is told if it has the
 /// look of a time: anything else may be what nobody should read.
 pub(super) fn note_bad(member: &str, said: Option<&Value>, origin: &Origin, sink: &mut dyn Sink) {
     let said = match said {
         Some(Value::Number(number)) => format!(" ({number})"),
-        Some(Value::String(text)) if is_time_like(text) => format!(" ({:?})", text.trim()),
+        Some(Value::String(text)) if is_time_like(text) && is_spelled_as_time(text) => format!(" ({:?})", text.trim()),
         _ => String::new(),
     };
     let detail =
@@ -132,7 +137,11 @@ mod tests {
         let rest = " is no time, or none of the years 1970 to 2199; the record was kept without one";
         assert_eq!(told("\"2026-11-31T10:00:00Z\""), format!("time (\"2026-11-31T10:00:00Z\"){rest}"));
         assert_eq!(told("-5"), format!("time (-5){rest}"));
-        assert_eq!(told("\"Bearer abcdefgh12345678\""), format!("time{rest}"), "whatever it is");
+        for secret in
+            ["Bearer abcdefgh12345678", "sk-live-12345678", "user:pass1234", "9c858901-8a57-4791-81fe-4c455b099bc9"]
+        {
+            assert_eq!(told(&format!("\"{secret}\"")), format!("time{rest}"), "whatever it is");
+        }
     }
 
     #[test]

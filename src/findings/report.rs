@@ -230,7 +230,8 @@ impl Report {
             Some(Unjudged::RulesFailed)
         } else if self.needed_blind().next().is_some() {
             Some(Unjudged::NeededBlind)
-        } else if !self.intake.unread.is_empty() {
+        } else if !self.intake.unread.is_empty() && self.worst() <= Some(Severity::Info) {
+            // What was found stands; that nothing was, does not.
             Some(Unjudged::Unread)
         } else {
             None

@@ -80,7 +80,7 @@ impl Carrier<'_> {
             .or_else(|| self.resource.get(name))
     }
 
-    fn names(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
         let body = self.body.map(|body| body.0.as_slice()).unwrap_or_default();
         self.attributes.0.iter().chain(body).map(|(name, _)| name.as_str())
     }
@@ -172,6 +172,11 @@ impl Aliases {
         self.events.append(&mut old.events);
         self.texts.append(&mut old.texts);
         self.sentences.append(&mut old.sentences);
+    }
+
+    /// All names of attributes.
+    pub(crate) fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.names.iter().flatten().map(|name| name.name.as_str())
     }
 
     /// The first value of a key that `accept` takes.

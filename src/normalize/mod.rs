@@ -204,7 +204,9 @@ impl Normalizer {
 
     /// What of the records could not be kept, since this was last asked.
     pub fn rejects(&mut self) -> Vec<Reject> {
-        self.documents.rejects()
+        let mut rejects = self.documents.rejects();
+        rejects.append(&mut self.telemetry.rejects());
+        rejects
     }
 
     /// The facts of all records taken.

@@ -267,3 +267,44 @@ fn a_card_is_compared_with_the_one_of_its_name_in_a_capture_of_several_agents() 
     let said = refused(&["card", "diff", &capture, &unknown]);
     assert!(said.contains("it has cards of several agents (billing, orders)"), "{said}");
 }
+
+#[test]
+fn what_an_event_of_ones_own_misspells_is_told_and_the_rest_of_it_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let log = folder.path().join("agent.log");
+    let said = |line: &str| {
+        std::fs::write(&log, format!("{line}\n")).unwrap();
+        let output = run(&["analyze", "--format", "json", log.to_str().unwrap()]);
+        let report: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+        let rejects = report["rejects"].as_array().unwrap().clone();
+        rejects
+            .iter()
+            .map(|reject| {
+                format!("{} {}", reject["reason"].as_str().unwrap(), reject["first"]["detail"].as_str().unwrap())
+            })
+            .collect::<Vec<_>>()
+    };
+    let event = |name: &str, key: &str, state: &str| {
+        format!(
+            "{{\"time\":\"2026-11-30T10:00:00Z\",\"event\":\"{name}\",\"a2a.task.id\":\"t\",\"{key}\":\"{state}\",\"service.name\":\"s\",\"a2a.vendor.note\":\"x\"}}"
+        )
+    };
+    assert_eq!(said(&event("a2a.task.state", "a2a.task.state", "TASK_STATE_FAILED")), [""; 0]);
+    assert_eq!(said(&event("a2a.task.state", "a2a.task.state", "unknown")), [""; 0]);
+    assert_eq!(
+        said(&event("a2a.task.state", "a2a.task.sate", "failed")),
+        ["bad-field nobody reads a2a.task.sate: did you mean a2a.task.state?"]
+    );
+    assert_eq!(
+        said(&event("a2a.task.state", "a2a.task.state", "faild")),
+        ["bad-field the state of the task is none of A2A's: did you mean failed?"]
+    );
+    assert_eq!(
+        said(&event("a2a.task.state", "a2a.task.state", "hunter2")),
+        ["bad-field the state of the task is none of A2A's"]
+    );
+    assert_eq!(
+        said(&event("a2a.task.stat", "a2a.task.state", "failed")),
+        ["bad-field the event a2a.task.stat is not known: did you mean a2a.task.state?"]
+    );
+}

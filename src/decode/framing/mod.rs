@@ -140,7 +140,14 @@ impl<'a> Framer<'a> {
     /// that was cut while its writer kept its place begins with a hole. False if there is none.
     fn find_text(&mut self) -> bool {
         let origin = self.origin(Position::Byte(self.window.offset()));
-        self.router.reject(&origin, RejectReason::Binary, "no text and no OTLP protobuf");
+        let what = match self.window.data() {
+            [0x1f, 0x8b, ..] => "compressed as gzip is, and nothing said so: a request names it as Content-Encoding",
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => {
+                "compressed as zstd is, and nothing said so: a request names it as Content-Encoding"
+            }
+            _ => "no text and no OTLP protobuf",
+        };
+        self.router.reject(&origin, RejectReason::Binary, what);
         let end = self.window.offset().saturating_add(SEARCHED);
         while self.window.offset() < end {
             let hole = self.skip_hole(end);

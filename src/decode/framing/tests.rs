@@ -443,6 +443,19 @@ fn bytes_that_are_not_utf8_are_replaced_and_the_record_is_kept() {
 }
 
 #[test]
+fn a_body_that_is_compressed_and_does_not_say_so_is_told_what_to_say() {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    io::Write::write_all(&mut encoder, call(1).as_bytes()).unwrap();
+    let zipped = encoder.finish().unwrap();
+    for (body, kind) in [(zipped, "gzip"), (zstd::encode_all(call(1).as_bytes(), 3).unwrap(), "zstd")] {
+        let sink = read(&body);
+        assert_eq!(reasons(&sink), [(RejectReason::Binary, Position::Byte(0))]);
+        let said = &sink.rejects[0].detail;
+        assert!(said.contains(kind) && said.contains("Content-Encoding"), "{said}");
+    }
+}
+
+#[test]
 fn a_first_line_with_zero_bytes_costs_itself_only() {
     let line = |id| format!("2026-11-30T06:15:34Z stdout F {}\n", call(id));
     let sink = read(format!("2026-11-30T06:15:33Z stdout F to\0\0\0rn\n{}{}", line(1), line(2)));

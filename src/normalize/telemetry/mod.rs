@@ -15,6 +15,7 @@ mod http;
 mod knowledge;
 mod log;
 mod look;
+mod misspelt;
 mod node;
 mod own_event;
 mod piece;
@@ -31,7 +32,7 @@ pub use self::own_event::EVENTS;
 #[cfg(test)]
 mod tests;
 
-use crate::decode::record::{Exchange, LogRecord, Span};
+use crate::decode::record::{Exchange, LogRecord, Reject, Span};
 use crate::normalize::aliases::Aliases;
 use crate::normalize::patterns::Patterns;
 use crate::tables::Facts;
@@ -81,6 +82,8 @@ pub(crate) struct Joined {
 pub struct Telemetry {
     nodes: Vec<Node>,
     notes: Notes,
+    /// What events said in words that nobody reads.
+    rejects: Vec<Reject>,
 }
 
 impl Telemetry {
@@ -100,6 +103,11 @@ impl Telemetry {
         log::read(record, context, self, facts)
     }
 
+    /// What of the records could not be read, since this was last asked.
+    pub(crate) fn rejects(&mut self) -> Vec<Reject> {
+        std::mem::take(&mut self.rejects)
+    }
+
     /// Adds the facts that took more than one record. Facts of taped exchanges that are there already give the urls of
     /// webhooks and the calls that log sentences belong to, so exchanges go first.
     pub fn finish(&mut self, context: &Context<'_>, facts: &mut Facts) {
@@ -113,7 +121,7 @@ impl Telemetry {
 
     /// The facts that take more than one record, as far as the records are there. What is kept becomes a set.
     pub(crate) fn join(&mut self, around: &Around<'_>) -> Joined {
-        let Self { nodes, notes } = self;
+        let Self { nodes, notes, .. } = self;
         // Batches may come in any order and twice; what follows depends on neither.
         nodes.sort_by(|a, b| a.order().cmp(&b.order()));
         nodes.dedup_by(|a, b| a.is_same_span(b));

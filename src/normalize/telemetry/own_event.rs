@@ -20,6 +20,7 @@ use super::delivery::Note;
 use super::failure::Failure;
 use super::http;
 use super::log::Reader;
+use super::misspelt;
 use super::row::{first, service_ref};
 use super::statement::Statement;
 
@@ -37,6 +38,7 @@ pub(super) fn read(reader: &Reader<'_>, telemetry: &mut Telemetry, facts: &mut F
     let Some(statement) = Statement::read(reader.context.aliases, &reader.carrier).or_else(|| named(reader)) else {
         return false;
     };
+    telemetry.rejects.extend(misspelt::told(reader, &statement.state_raw));
     match reader.record.event_name.as_str() {
         "a2a.task.state" => task_state(reader, &statement, facts),
         "a2a.artifact.pruned" => pruned(reader, &statement, facts),

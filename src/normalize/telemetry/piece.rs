@@ -70,7 +70,8 @@ impl Piece {
 impl Telemetry {
     /// Takes out what was kept of records.
     pub(crate) fn drain(&mut self) -> Vec<Piece> {
-        let Self { nodes, notes: Notes { deliveries, receipts, errors, calls, http, resolved } } = std::mem::take(self);
+        let nodes = std::mem::take(&mut self.nodes);
+        let Notes { deliveries, receipts, errors, calls, http, resolved } = std::mem::take(&mut self.notes);
         let pieces = (nodes.into_iter().map(|node| Kind::Node(Box::new(node))))
             .chain(deliveries.into_iter().map(|note| Kind::Delivery(Box::new(note))))
             .chain(receipts.into_iter().map(|note| Kind::Receipt(Box::new(note))))
@@ -96,14 +97,14 @@ impl Telemetry {
 
     /// Number of pieces kept.
     pub(crate) fn len(&self) -> usize {
-        let Self { nodes, notes: Notes { deliveries, receipts, errors, calls, http, resolved } } = self;
+        let Self { nodes, notes: Notes { deliveries, receipts, errors, calls, http, resolved }, .. } = self;
         nodes.len() + deliveries.len() + receipts.len() + errors.len() + calls.len() + http.len() + resolved.len()
     }
 
     /// Takes out the pieces of some groups.
     pub(crate) fn split_off(&mut self, goes: impl Fn(&str) -> bool) -> Vec<Piece> {
         let mut gone = Self::default();
-        let Self { nodes, notes: Notes { deliveries, receipts, errors, calls, http, resolved } } = self;
+        let Self { nodes, notes: Notes { deliveries, receipts, errors, calls, http, resolved }, .. } = self;
         let of_record = |seen: &Seen| goes(&seen.group_of_record());
         gone.nodes = nodes.extract_if(.., |node| goes(&node.seen.group_of_span())).collect();
         gone.notes = Notes {

@@ -135,7 +135,10 @@ impl Reason {
             Self::Malformed => "the body cannot be read",
             Self::BadCompression => "the body is not compressed as its encoding says",
             Self::TooLarge => "the body is larger than the limit",
-            Self::UnknownMedia => "this content type is not taken here",
+            Self::UnknownMedia => {
+                "this content type is not taken here: OTLP is application/x-protobuf or application/json, and exchanges are \
+                 application/json, application/x-ndjson or application/har+json"
+            }
             Self::UnknownEncoding => "this content encoding is not known here: use gzip, zstd, deflate or none",
             Self::Unauthenticated => "a bearer token is required",
             Self::ForeignOrigin => "requests of web pages are not taken from this origin",
