@@ -4,6 +4,7 @@
 //! In: the text of `queries/aliases.toml` and of the user's configuration. Out: answers to "what does this span or record
 //! call the task's id". Never knows what a key is good for.
 
+mod carrier;
 mod key;
 mod path;
 mod read;
@@ -12,8 +13,7 @@ mod sentence;
 use regex::Regex;
 use serde_json::Value;
 
-use crate::decode::record::Attributes;
-
+pub use carrier::Carrier;
 pub use key::Key;
 pub use path::PathCall;
 use path::PathRule;
@@ -55,35 +55,6 @@ struct Name {
     prefixes: Vec<String>,
     keep: bool,
     not: Vec<String>,
-}
-
-/// Where names are looked up: a span or log record, seen as attributes.
-#[derive(Debug, Clone, Copy)]
-pub struct Carrier<'a> {
-    /// Own attributes.
-    pub attributes: &'a Attributes,
-    /// A log's body as attributes with dotted names, where it is an object.
-    pub body: Option<&'a Attributes>,
-    /// Attributes of the resource.
-    pub resource: &'a Attributes,
-    /// Instrumentation scope, or logger.
-    pub scope: &'a str,
-    /// Whether something says that this is about A2A.
-    pub evidence: bool,
-}
-
-impl Carrier<'_> {
-    fn attribute(&self, name: &str) -> Option<&Value> {
-        self.attributes
-            .get(name)
-            .or_else(|| self.body.and_then(|body| body.get(name)))
-            .or_else(|| self.resource.get(name))
-    }
-
-    pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        let body = self.body.map(|body| body.0.as_slice()).unwrap_or_default();
-        self.attributes.0.iter().chain(body).map(|(name, _)| name.as_str())
-    }
 }
 
 /// The table of names.

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::decode::record::Attributes;
 
 fn attributes(pairs: &[(&str, Value)]) -> Attributes {
     Attributes(pairs.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect())
