@@ -31,7 +31,9 @@ SELECT
     max(p.payload) AS payload,
     max(CASE WHEN p.observer = 'receiver' THEN p.client ELSE '' END) AS receiver,
     bool_or(p.observer <> 'receiver') AS is_seen_by_sender,
+    bool_or(p.observer = 'server') AS is_seen_by_agent,
     min(p.observed_at) AS observed_at,
+    max(p.observed_at) AS last_at,
     min(p.fact_id) AS fact_id
 FROM push_deliveries AS p
 GROUP BY p.call_id

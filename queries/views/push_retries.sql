@@ -4,7 +4,8 @@
 -- params = { apart = "30 seconds" }
 --
 -- An accepted delivery, a read of the task or of its webhook registrations by anyone, and a look at the agent's card begin a new stretch. A row is a
--- stretch whose first and a later refusal lie at least `apart`.
+-- stretch whose first and a later refusal lie at least `apart`. Where the clock of the receiver is not that of the others (`strange_clocks`), what lies
+-- between cannot be told.
 
 WITH pressed AS (
     SELECT
@@ -14,7 +15,9 @@ WITH pressed AS (
         min(d.observed_at) AS first_at,
         max(d.observed_at) AS last_at
     FROM deliveries AS d
-    WHERE d.task_id <> '' AND d.url <> '' AND d.failure_class = 'auth'
+    WHERE
+        d.task_id <> '' AND d.url <> '' AND d.failure_class = 'auth'
+        AND NOT EXISTS (SELECT 1 FROM strange_clocks AS s WHERE s.agent = d.agent AND s.task_id = d.task_id)
     GROUP BY d.agent, d.task_id, d.url
     HAVING max(d.observed_at) >= min(d.observed_at) + CAST($apart AS INTERVAL)
 ),

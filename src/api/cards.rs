@@ -38,6 +38,8 @@ struct GenerationOut<'a> {
     streaming: bool,
     push_notifications: bool,
     security_schemes: &'a BTreeSet<String>,
+    /// Ways for callers to be let in; null where an older program stored the card.
+    security_required: &'a Option<BTreeSet<String>>,
     signature_kids: &'a BTreeSet<String>,
     skills: BTreeMap<&'a str, SkillOut<'a>>,
     /// What is other than in the generation before, what clients rely on first; null for the first.
@@ -100,6 +102,7 @@ impl<'a> GenerationOut<'a> {
             streaming: card.streaming,
             push_notifications: card.push_notifications,
             security_schemes: &card.security_schemes,
+            security_required: &card.security_required,
             signature_kids: &card.signature_kids,
             skills: card.skills.iter().map(|(id, of_id)| (id.as_str(), skill(of_id))).collect(),
             changes: before.map(|before| changes(&before.card, card).into_iter().map(change).collect()),

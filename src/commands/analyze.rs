@@ -21,7 +21,7 @@ use super::{Outcome, configure, page_width, print, say};
 use crate::cli::{Analyze, Global};
 use crate::config::{Config, Format, Overrides};
 use crate::decode;
-use crate::findings::{Accepted, Report, Unjudged};
+use crate::findings::{Accepted, Report, Suppression, Unjudged};
 use crate::instant::Instant;
 use crate::normalize::{Normalizer, date_what_came_first, identity};
 use crate::publish::table::Detail;
@@ -150,7 +150,14 @@ fn judge(
     // A suppression ends on a day of the calendar of who reads the verdict, not of the capture.
     let now = Instant(chrono::Utc::now().timestamp_nanos_opt().unwrap_or_default());
     for over in accepted.expired(now) {
-        say(&format!("a suppression is over since {}: {}\n", over.expires.to_rfc3339(), over.reason));
+        let (since, Suppression { place, reason, .. }) = (over.expires.to_rfc3339(), over);
+        say(&format!("{place}: a suppression is over since {since}: {reason}\n"));
+    }
+    // Of a part of time or of rules, what does not fit may fit elsewhere.
+    if window.since.is_none() && window.until.is_none() && config.rules.is_empty() {
+        for unused in accepted.unused(&findings, now) {
+            say(&format!("{}: a suppression fits no finding: {}\n", unused.place, unused.reason));
+        }
     }
     let accepted = accepted.take_from(&mut findings, now);
     // A view that failed blinds rules that read it, so every failure counts.

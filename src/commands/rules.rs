@@ -39,7 +39,13 @@ fn check(folder: Option<PathBuf>, config: &Config) -> anyhow::Result<Outcome> {
     };
     let problems = match loaded {
         Ok(corpus) => rules::check(&corpus),
-        Err(CorpusError::Invalid(problems)) => problems,
+        // What holds together is looked at all the same, so that all is told in one turn.
+        Err(CorpusError::Invalid { mut problems, rest }) => {
+            problems.extend(rules::check(&rest));
+            problems.sort();
+            problems.dedup();
+            problems
+        }
         Err(error) => return Err(error.into()),
     };
     let lines: Vec<String> = problems.iter().map(|problem| format!("{problem}\n")).collect();

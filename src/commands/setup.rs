@@ -121,22 +121,34 @@ pub(super) fn unmet(config: &Config, facts: &Facts) -> Option<String> {
     (!unmet.is_empty()).then(|| format!("nothing here is called {}{more}\n", unmet.join(", ")))
 }
 
+/// Where a configuration gives params: `file:line: [params.rule]`.
+fn params_of(config: &Config, query: &str) -> String {
+    let place = config.params_at.get(query).map(|place| format!("{place}: ")).unwrap_or_default();
+    format!("{place}[params.{query}]")
+}
+
 /// The rules, with the thresholds of the configuration, ready to judge.
 pub(super) fn engine(config: &Config) -> anyhow::Result<Engine> {
     let corpus = corpus(config)?;
     for id in &config.rules {
         known_rule(id, &corpus)?;
     }
-    for id in config.suppressions.iter().filter_map(|suppression| suppression.rule.as_deref()) {
-        known_rule(id, &corpus).context("[[suppress]]")?;
+    for suppression in &config.suppressions {
+        if let Some(id) = &suppression.rule {
+            known_rule(id, &corpus).with_context(|| format!("{}: [[suppress]]", suppression.place))?;
+        }
     }
     let mut overrides = rules::Overrides::new();
     for (query, values) in &config.params {
         let params = values.iter().map(|(name, value)| Ok((name.clone(), value.clone().try_into()?)));
         let params = params.collect::<Result<_, toml::de::Error>>();
-        overrides.insert(query.clone(), params.with_context(|| format!("[params.{query}]"))?);
+        overrides.insert(query.clone(), params.with_context(|| params_of(config, query))?);
     }
-    let engine = Engine::new(corpus, &overrides).context("[params]")?;
+    let made = Engine::new(corpus, &overrides);
+    let engine = made.map_err(|error| {
+        let of = error.query().map(|query| params_of(config, query));
+        anyhow::Error::new(error).context(of.unwrap_or_else(|| "[params]".to_owned()))
+    })?;
     Ok(if config.rules.is_empty() { engine } else { engine.only(&config.rules)? })
 }
 

@@ -3,12 +3,12 @@
 //! In: a TOML file and the options that were given on the command line or in the environment. Out: [`Config`]. Never guesses:
 //! an unknown key or an impossible value is an error that names file, line and column.
 
+mod file;
 mod listen;
 mod serve;
 mod suppress;
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
@@ -17,10 +17,9 @@ use serde::Deserialize;
 use crate::findings::{Severity, Suppression};
 use crate::instant::Instant;
 
+use file::File;
 pub use listen::{Listen, address};
-use serve::ServeTable;
 pub use serve::{AlertmanagerSettings, ReceiverLimits, Retention, ServeOverrides, ServeSettings, TlsFiles};
-use suppress::SuppressTable;
 
 /// Form of a result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum, Deserialize)]
@@ -96,6 +95,8 @@ pub struct Config {
     pub vocabulary: Vocabulary,
     /// Values for rules' parameters, by rule and parameter.
     pub params: BTreeMap<String, BTreeMap<String, toml::Value>>,
+    /// Where they are given, `file:line`, by rule.
+    pub params_at: BTreeMap<String, String>,
     /// Findings that are accepted for now.
     pub suppressions: Vec<Suppression>,
     /// Bounds on what one input may ask for.
@@ -198,26 +199,6 @@ pub struct LimitSettings {
     pub max_depth: Option<usize>,
 }
 
-/// The file as written.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-struct File {
-    format: Option<Format>,
-    fail_on: Option<FailOn>,
-    rules: Vec<String>,
-    queries: Option<PathBuf>,
-    add_queries: Option<PathBuf>,
-    agents: BTreeMap<String, Vec<String>>,
-    clients: BTreeMap<String, Vec<String>>,
-    observers: Vec<ObserverBySource>,
-    exchange_keys: BTreeMap<String, Vec<String>>,
-    vocabulary: Vocabulary,
-    params: BTreeMap<String, BTreeMap<String, toml::Value>>,
-    suppress: Vec<SuppressTable>,
-    limits: LimitSettings,
-    serve: ServeTable,
-}
-
 /// A configuration that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
@@ -256,10 +237,10 @@ pub enum ConfigError {
         second: String,
     },
     /// A suppression that accepts everything, or says no reason.
-    #[error("{}: {message}", path.display())]
+    #[error("{place}: {message}")]
     Suppression {
-        /// The file.
-        path: PathBuf,
+        /// File and line.
+        place: String,
         /// What is wrong.
         message: &'static str,
     },
@@ -285,9 +266,9 @@ impl Config {
             Some(path) => File::read(path)?,
             None => File::default(),
         };
-        let wrong = |message| ConfigError::Suppression { path: path.unwrap_or(Path::new("")).to_owned(), message };
-        let suppressions =
-            file.suppress.into_iter().map(|table| table.read().map_err(wrong)).collect::<Result<_, _>>()?;
+        let params_at = file.params.keys().map(|query| (query.get_ref().clone(), file.place(query.span()))).collect();
+        let suppressions = file.suppress.iter().map(|table| table.get_ref().clone().read(file.place(table.span())));
+        let suppressions = suppressions.collect::<Result<_, _>>()?;
         Ok(Self {
             format: given.format.or(file.format).unwrap_or_default(),
             fail_on: given.fail_on.or(file.fail_on).unwrap_or_default(),
@@ -300,68 +281,13 @@ impl Config {
             observers: file.observers,
             exchange_keys: file.exchange_keys,
             vocabulary: file.vocabulary,
-            params: file.params,
+            params: file.params.into_iter().map(|(query, values)| (query.into_inner(), values)).collect(),
+            params_at,
             suppressions,
             limits: file.limits,
             serve: file.serve.merge(given.serve),
         })
     }
-}
-
-impl File {
-    fn read(path: &Path) -> Result<Self, ConfigError> {
-        let text =
-            std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
-        let mut file: Self = toml::from_str(&text).map_err(|error| {
-            let (line, column) = line_and_column(&text, error.span());
-            ConfigError::Invalid { path: path.to_owned(), line, column, message: error.message().to_owned() }
-        })?;
-        unambiguous(path, "agents", &file.agents)?;
-        unambiguous(path, "clients", &file.clients)?;
-        for entry in &file.observers {
-            glob::Pattern::new(&entry.source).map_err(|error| ConfigError::Glob {
-                path: path.to_owned(),
-                glob: entry.source.clone(),
-                message: error.msg,
-            })?;
-        }
-        file.resolve_paths(path.parent().unwrap_or(Path::new("")));
-        Ok(file)
-    }
-
-    /// Paths in a file are relative to its folder, so that it means the same from wherever the program is started.
-    fn resolve_paths(&mut self, folder: &Path) {
-        let vocabulary = &mut self.vocabulary;
-        let queries = self.queries.iter_mut().chain(&mut self.add_queries);
-        for path in vocabulary.patterns.iter_mut().chain(&mut vocabulary.aliases).chain(queries) {
-            *path = folder.join(&*path);
-        }
-        self.serve.resolve_paths(folder);
-    }
-}
-
-fn unambiguous(path: &Path, kind: &'static str, names: &BTreeMap<String, Vec<String>>) -> Result<(), ConfigError> {
-    let mut owners: BTreeMap<&str, &str> = BTreeMap::new();
-    for (name, references) in names {
-        for reference in references {
-            if let Some(first) = owners.insert(reference, name).filter(|first| first != name) {
-                return Err(ConfigError::Ambiguous {
-                    path: path.to_owned(),
-                    kind,
-                    reference: reference.clone(),
-                    first: first.to_owned(),
-                    second: name.clone(),
-                });
-            }
-        }
-    }
-    Ok(())
-}
-
-fn line_and_column(text: &str, span: Option<Range<usize>>) -> (usize, usize) {
-    let before = span.and_then(|span| text.get(..span.start)).unwrap_or_default();
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Deserializer};
 
+use super::ConfigError;
 use crate::findings::Suppression;
 use crate::instant::Instant;
 
@@ -22,19 +23,21 @@ pub(super) struct SuppressTable {
 }
 
 impl SuppressTable {
-    /// The suppression.
+    /// The suppression that stands at a place of the file.
     ///
     /// # Errors
-    /// In words, when it would accept everything or says no reason.
-    pub(super) fn read(self) -> Result<Suppression, &'static str> {
+    /// When it would accept everything or says no reason.
+    pub(super) fn read(self, place: String) -> Result<Suppression, ConfigError> {
         let Self { rule, agent, client, skill_id, task_id, reason, expires } = self;
         if [&rule, &agent, &client, &skill_id, &task_id].iter().all(|value| value.is_none()) {
-            return Err("suppress: name a rule, agent, client, skill_id or task_id; this would accept everything");
+            let message = "suppress: name a rule, agent, client, skill_id or task_id; this would accept everything";
+            return Err(ConfigError::Suppression { place, message });
         }
         if reason.trim().is_empty() {
-            return Err("suppress: give a reason: whoever reads it next will ask");
+            let message = "suppress: give a reason: whoever reads it next will ask";
+            return Err(ConfigError::Suppression { place, message });
         }
-        Ok(Suppression { rule, agent, client, skill_id, task_id, reason, expires })
+        Ok(Suppression { rule, agent, client, skill_id, task_id, reason, expires, place })
     }
 }
 

@@ -34,6 +34,8 @@ pub struct Suppression {
     pub reason: String,
     /// From when on it accepts nothing any more.
     pub expires: Instant,
+    /// Where it is written: `file:line`.
+    pub place: String,
 }
 
 /// What was accepted.
@@ -68,6 +70,12 @@ impl Accepted {
     pub fn expired(&self, now: Instant) -> impl Iterator<Item = &Suppression> {
         self.suppressions.iter().filter(move |suppression| suppression.expires <= now)
     }
+
+    /// Suppressions in force that fit none of these: a slip of the pen, or what they accepted is over.
+    pub fn unused<'a>(&'a self, findings: &'a [Finding], now: Instant) -> impl Iterator<Item = &'a Suppression> {
+        let in_force = self.suppressions.iter().filter(move |suppression| now < suppression.expires);
+        in_force.filter(|suppression| !findings.iter().any(|finding| suppression.fits(finding)))
+    }
 }
 
 impl Suppression {
@@ -96,6 +104,7 @@ mod tests {
             task_id: None,
             reason: "known".to_owned(),
             expires: Instant(100),
+            place: String::new(),
         }
     }
 
@@ -113,6 +122,16 @@ mod tests {
         assert_eq!(left(&accepted, 99), (vec!["orphaned b".to_owned(), "stream_cut a".to_owned()], count));
         assert_eq!(left(&accepted, 100).0.len(), 3);
         assert_eq!((accepted.expired(Instant(99)).count(), accepted.expired(Instant(100)).count()), (0, 1));
+    }
+
+    #[test]
+    fn a_suppression_that_fits_nothing_is_unused_while_it_is_in_force() {
+        let suppressions = vec![suppression(Some("orphaned"), Some("a")), suppression(Some("orphaned"), Some("c"))];
+        let accepted = Accepted { suppressions, ..Accepted::default() };
+        let findings = [finding("orphaned", "a", "t", Severity::Warning, Instant(1))];
+        let unused = |now| accepted.unused(&findings, Instant(now)).map(|it| it.agent.clone()).collect::<Vec<_>>();
+        assert_eq!(unused(99), [Some("c".to_owned())]);
+        assert!(unused(100).is_empty(), "that it is over is said already");
     }
 
     #[test]

@@ -34,6 +34,8 @@ pub struct Card {
     pub push_notifications: bool,
     /// Names of security schemes.
     pub security_schemes: BTreeSet<String>,
+    /// Ways for callers to be let in, in words; none where an older program stored the card.
+    pub security_required: Option<BTreeSet<String>>,
     /// Keys that signed it.
     pub signature_kids: BTreeSet<String>,
     /// Skills by id.
@@ -51,6 +53,8 @@ pub struct Skill {
     pub output_modes: BTreeSet<String>,
     /// Its own security.
     pub security_sha256: String,
+    /// It, in words; none where an older program stored the card.
+    pub security_required: Option<BTreeSet<String>>,
 }
 
 /// A card that an agent showed for a while.
@@ -116,6 +120,7 @@ impl Card {
             streaming: own.streaming == Some(true),
             push_notifications: own.push_notifications == Some(true),
             security_schemes: texts(&own.security_schemes),
+            security_required: ways(&own.security_required),
             signature_kids: texts(&own.signature_kids),
             ..Self::default()
         }
@@ -128,6 +133,7 @@ impl Card {
                 input_modes: modes(&row.own.input_modes),
                 output_modes: modes(&row.own.output_modes),
                 security_sha256: row.own.security_sha256.clone(),
+                security_required: ways(&row.own.security_required),
             };
             self.skills.insert(row.own.skill_id.clone(), skill);
         }
@@ -136,6 +142,11 @@ impl Card {
     fn add_endpoints<'a>(&mut self, rows: impl Iterator<Item = &'a CardEndpointRow>) {
         self.endpoints.extend(rows.map(|row| (row.own.url.clone(), row.own.binding.clone())));
     }
+}
+
+/// Ways to be let in; none where they are not kept.
+fn ways(texts: &Option<Vec<String>>) -> Option<BTreeSet<String>> {
+    texts.as_ref().map(|texts| texts.iter().cloned().collect())
 }
 
 /// What part of a card changed.
@@ -210,15 +221,8 @@ pub fn changes(before: &Card, after: &Card) -> Vec<Change> {
             say(Part::Capabilities, format!("{name} {}", if new { "is now offered" } else { "is no longer offered" }));
         }
     }
-    let schemes = came_and_went("security scheme", &before.security_schemes, &after.security_schemes);
-    if schemes.is_empty() && before.security_sha256 != after.security_sha256 {
-        say(Part::Security, "what callers must prove changed, under the same names of schemes".to_owned());
-    }
-    // Which of the schemes are required is in no fact but the hash.
-    let is_asked = schemes.iter().any(|says| says.ends_with(NEW));
-    schemes.into_iter().for_each(|says| say(Part::Security, says));
-    if is_asked {
-        say(Part::Security, "whether callers must use the new schemes is told by `security` in the card".to_owned());
+    for says in security(before, after) {
+        say(Part::Security, says);
     }
     let urls = |card: &Card| card.endpoints.iter().map(|(url, binding)| format!("{url} ({binding})")).collect();
     for says in came_and_went("endpoint", &urls(before), &urls(after)) {
@@ -252,6 +256,38 @@ pub fn changes(before: &Card, after: &Card) -> Vec<Change> {
 
 /// How what was not there before is told.
 const NEW: &str = " is new";
+
+/// What changed in who may call: schemes that came or went, and what callers must prove, of the card and of its skills.
+fn security(before: &Card, after: &Card) -> Vec<String> {
+    let mut said = came_and_went("security scheme", &before.security_schemes, &after.security_schemes);
+    let asks = |of: &str, old: &Option<BTreeSet<String>>, new: &Option<BTreeSet<String>>| {
+        let (old, new) = (old.as_ref()?, new.as_ref()?);
+        (old != new).then(|| format!("{of} asks callers for {}; before: {}", either(new), either(old)))
+    };
+    said.extend(asks("the card", &before.security_required, &after.security_required));
+    said.extend(before.skills.iter().filter_map(|(id, old)| {
+        let new = after.skills.get(id)?;
+        asks(&format!("skill {id}"), &old.security_required, &new.security_required)
+    }));
+    let is_known = before.security_required.is_some() && after.security_required.is_some();
+    let is_asked = said.iter().any(|says| says.ends_with(NEW));
+    if said.is_empty() && before.security_sha256 != after.security_sha256 {
+        let what = if is_known { "a security scheme changed" } else { "what callers must prove changed" };
+        said.push(format!("{what}, under the same names of schemes"));
+    } else if is_asked && !is_known {
+        said.push("whether callers must use the new schemes is told by `security` in the card".to_owned());
+    }
+    said
+}
+
+/// `oauth(run) or bearer`.
+fn either(ways: &BTreeSet<String>) -> String {
+    if ways.is_empty() {
+        "nothing".to_owned()
+    } else {
+        ways.iter().map(String::as_str).collect::<Vec<_>>().join(" or ")
+    }
+}
 
 fn came_and_went(noun: &str, before: &BTreeSet<String>, after: &BTreeSet<String>) -> Vec<String> {
     let came = after.difference(before).map(|it| format!("{noun} {it}{NEW}"));
@@ -316,6 +352,28 @@ mod tests {
             said(&before, &after)
                 .contains(&"wording: descriptions, tags or examples are worded differently".to_owned())
         );
+    }
+
+    #[test]
+    fn what_callers_must_prove_is_told_before_and_after() {
+        let asks = |ways: &[&str]| Some(ways.iter().map(|way| (*way).to_owned()).collect());
+        let mut before = card(&[("a", "text/plain"), ("b", "text/plain")]);
+        (before.security_required, before.security_sha256) = (asks(&[]), "x".to_owned());
+        before.skills.values_mut().for_each(|skill| skill.security_required = asks(&[]));
+        let mut after = Card { security_sha256: "y".to_owned(), ..before.clone() };
+        after.security_required = asks(&["bearer", "oauth(run) and mtls"]);
+        after.security_schemes = ["bearer".to_owned()].into();
+        after.skills.get_mut("b").unwrap().security_required = asks(&["oauth(admin)"]);
+        assert_eq!(
+            said(&before, &after),
+            [
+                "security: security scheme bearer is new",
+                "security: the card asks callers for bearer or oauth(run) and mtls; before: nothing",
+                "security: skill b asks callers for oauth(admin); before: nothing",
+            ]
+        );
+        let other = Card { security_sha256: "z".to_owned(), ..after.clone() };
+        assert_eq!(said(&after, &other), ["security: a security scheme changed, under the same names of schemes"]);
     }
 
     #[test]

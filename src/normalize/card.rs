@@ -175,6 +175,7 @@ fn describe(model: &CardModel<'_>, row: &mut CardColumns) {
     row.streaming = Some(model.streaming);
     row.push_notifications = Some(model.push_notifications);
     row.security_schemes = Some(model.security.scheme_names().map(str::to_owned).collect());
+    row.security_required = Some(model.security.required());
     row.dialect = model.dialect.to_owned();
 }
 
@@ -200,6 +201,7 @@ fn push_skills(model: &CardModel<'_>, look: &CardLook<'_>, body_sha256: &str, fa
                 input_modes: within_budget(model.input_modes(skill)),
                 output_modes: within_budget(model.output_modes(skill)),
                 security_sha256: card_security::requirements_sha256(&skill.requirements),
+                security_required: Some(card_security::in_words(&skill.requirements)),
             },
         });
     }

@@ -64,6 +64,11 @@ impl Security {
         self.schemes.keys().map(String::as_str)
     }
 
+    /// What the card asks of callers, in words.
+    pub(super) fn required(&self) -> Vec<String> {
+        in_words(&self.requirements)
+    }
+
     /// Hash of schemes and requirements, of the card and of its skills that ask for something of their own. A card that
     /// asks for nothing has a hash too, the same for all.
     pub(super) fn sha256<'a>(&self, skills: impl Iterator<Item = (&'a str, &'a Requirements)>) -> String {
@@ -95,6 +100,32 @@ pub(super) fn requirements_of(holder: &Map<String, Value>) -> Requirements {
         requirements.clear();
     }
     requirements
+}
+
+/// Bytes of the words of one card's requirements, or one skill's; what is beyond is left out.
+const MOST_WORDS: usize = 2048;
+
+/// The ways to be let in, as a person says them, sorted: `oauth(run) and mtls`.
+pub(super) fn in_words(requirements: &Requirements) -> Vec<String> {
+    let mut left = MOST_WORDS;
+    let ways = requirements.iter().map(way);
+    let mut ways: Vec<String> = ways
+        .take_while(|way| {
+            left = left.saturating_sub(way.len());
+            left > 0
+        })
+        .collect();
+    ways.sort();
+    ways
+}
+
+fn way(alternative: &Alternative) -> String {
+    let schemes = alternative.iter().map(|(scheme, scopes)| match scopes.is_empty() {
+        true => scheme.clone(),
+        false => format!("{scheme}({})", scopes.iter().map(String::as_str).collect::<Vec<_>>().join(", ")),
+    });
+    let schemes: Vec<String> = schemes.collect();
+    if schemes.is_empty() { "nothing".to_owned() } else { schemes.join(" and ") }
 }
 
 /// Hash of the requirements of one skill; the same for all that ask for nothing.

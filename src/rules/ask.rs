@@ -294,8 +294,21 @@ mod tests {
             ),
             (
                 "SELECT agent FROM task_events WHERE observed_at > 'x'",
-                (1, 1),
-                "Parser error: Error parsing timestamp from 'x'",
+                (1, 51),
+                "'x' is not a time: write 2026-12-31 or 2026-12-31T07:30:00Z",
+            ),
+            ("SELECT CAST('x' AS BIGINT) FROM task_ends", (1, 13), "'x' is not a whole number"),
+            (
+                "SELECT agent task_id state FROM task_ends",
+                (1, 22),
+                "`state` does not fit here: is a comma or another word missing before it?",
+            ),
+            ("SELECT count(* FROM task_ends", (1, 16), "`FROM` does not fit here, where ) is expected"),
+            ("SELECT agent FROM task_ends ORDER BY", (1, 37), "the query ends too early: an expression is missing"),
+            (
+                "SELECT CAST(agent AS VARCHR) FROM task_ends",
+                (1, 22),
+                "no type `VARCHR` (did you mean `VARCHAR`?); there are ",
             ),
         ] {
             let AskError::Query { line, column, message, .. } = asked(sql).await.unwrap_err() else { panic!("{sql}") };

@@ -132,8 +132,7 @@ impl<'a> Check<'a> {
         // What an engine here makes of a text that is refused anyway would only say it again in other words. Params that are
         // told to be wrong are left out, so that what else is wrong is told in the same turn.
         let (is_inside, has_values) = (is_of_params, problems.is_empty());
-        if subject.query.reads.iter().any(|read| !self.schemas.contains_key(read)) {
-            // What it reads has no plan, and was told so.
+        if !self.can_read(subject) {
             return None;
         }
         match self.plan(subject, subject.params, is_inside, has_values).await {
@@ -150,6 +149,11 @@ impl<'a> Check<'a> {
             }
             Err(_) => None,
         }
+    }
+
+    /// Whether all that a query reads has a plan; what has none was told so.
+    fn can_read(&self, subject: &Subject<'_>) -> bool {
+        subject.query.reads.iter().all(|read| self.schemas.contains_key(read))
     }
 
     /// Plans a query down to the operators that would run it, and checks types and shape on the way.
@@ -246,6 +250,9 @@ impl<'a> Check<'a> {
         marks: &BTreeMap<String, Mark>,
         place: (usize, usize),
     ) {
+        if !self.can_read(subject) {
+            return;
+        }
         let (names, _) = self.corpus.inputs(subject.query);
         let known = names.into_iter().filter_map(|name| Some((name.to_owned(), Arc::clone(self.schemas.get(name)?))));
         let inputs: Schemas = known.collect();

@@ -10,7 +10,7 @@ use super::corpus::{Rule, View};
 use super::evidence;
 use super::header::Mark;
 use super::needs::Need;
-use super::problem::{Problem, listed};
+use super::problem::{Problem, listed, near};
 
 /// Schemas by table, view or rule.
 pub(super) type Schemas = BTreeMap<String, SchemaRef>;
@@ -59,12 +59,14 @@ pub(super) fn rule_header(rule: &Rule, tables: &Schemas) -> Vec<Problem> {
 
 fn unknown_need(need: &Need, tables: &Schemas) -> Option<String> {
     let Some(schema) = tables.get(&need.table) else {
-        return Some(format!("no table `{}` of facts; there are {}", need.table, listed(tables.keys())));
+        let near = near(&need.table, tables.keys().map(String::as_str));
+        return Some(format!("no table `{}` of facts{near}; there are {}", need.table, listed(tables.keys())));
     };
     let mut columns = std::iter::once(&need.column).chain(need.when.iter().map(|(column, _)| column));
     let unknown = columns.find(|column| schema.field_with_name(column).is_err())?;
-    let valid = listed(schema.fields().iter().map(|field| field.name()));
-    Some(format!("`{}` has no column `{unknown}`; it has {valid}", need.table))
+    let names = || schema.fields().iter().map(|field| field.name().as_str());
+    let (near, valid) = (near(unknown, names()), listed(names()));
+    Some(format!("`{}` has no column `{unknown}`{near}; it has {valid}", need.table))
 }
 
 /// What is wrong with what a rule yields.

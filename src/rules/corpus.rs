@@ -79,11 +79,24 @@ pub enum CorpusError {
         source: std::io::Error,
     },
     /// Query files are not what they must be.
-    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
-    Invalid(Vec<Problem>),
+    #[error("{}", .problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Invalid {
+        /// What is wrong.
+        problems: Vec<Problem>,
+        /// The files that hold together, for checks that say all in one turn.
+        rest: Box<Corpus>,
+    },
     /// The system gave no thread to parse in.
     #[error("cannot start a thread to read queries in")]
     Thread(#[source] std::io::Error),
+}
+
+impl CorpusError {
+    /// A folder that is none of queries.
+    pub(super) fn no_corpus(folder: &Path, message: &str) -> Self {
+        let rest = Box::new(Corpus { views: Vec::new(), rules: Vec::new() });
+        Self::Invalid { problems: vec![Problem::at(folder, (1, 1), message)], rest }
+    }
 }
 
 impl Corpus {
@@ -121,13 +134,12 @@ impl Corpus {
 
     fn read(mut files: Vec<File>, lends: bool, folder: &Path) -> Result<Self, CorpusError> {
         files.sort();
-        let corpus = stack::deep(|| Loader { lends, ..Loader::default() }.load(files))
-            .map_err(CorpusError::Thread)?
-            .map_err(CorpusError::Invalid)?;
+        let corpus =
+            stack::deep(|| Loader { lends, ..Loader::default() }.load(files)).map_err(CorpusError::Thread)??;
         // Without rules everything looks well.
         if corpus.rules.is_empty() {
             let message = "there is no rule in this folder: rules are `rules/<category>/<id>.sql`";
-            return Err(CorpusError::Invalid(vec![Problem::at(folder, (1, 1), message)]));
+            return Err(CorpusError::no_corpus(folder, message));
         }
         Ok(corpus)
     }
@@ -182,7 +194,7 @@ struct Loader {
 }
 
 impl Loader {
-    fn load(mut self, files: Vec<File>) -> Result<Corpus, Vec<Problem>> {
+    fn load(mut self, files: Vec<File>) -> Result<Corpus, CorpusError> {
         for File { path, within, bytes } in files {
             let parts: Vec<String> = within.iter().map(|part| part.to_string_lossy().into_owned()).collect();
             let parts: Vec<&str> = parts.iter().map(String::as_str).collect();
@@ -205,16 +217,16 @@ impl Loader {
             self.lend();
         }
         self.check_names();
-        if self.problems.is_empty() {
-            self.views = in_order(std::mem::take(&mut self.views), &mut self.problems);
-            self.rules = in_order(std::mem::take(&mut self.rules), &mut self.problems);
-        }
-        if !self.problems.is_empty() {
+        let holds_together = self.problems.is_empty();
+        if !holds_together {
             self.check_queries();
         }
+        let views = in_order(self.views, &mut self.problems);
+        let rules = in_order(self.rules, &mut self.problems);
+        let corpus = Corpus { views, rules };
         match self.problems.is_empty() {
-            true => Ok(Corpus { views: self.views, rules: self.rules }),
-            false => Err(self.problems),
+            true => Ok(corpus),
+            false => Err(CorpusError::Invalid { problems: self.problems, rest: Box::new(corpus) }),
         }
     }
 

@@ -17,7 +17,7 @@ use super::corpus::{Corpus, Rule, View};
 use super::outcome::Outcome;
 use super::params::Params;
 use super::plan::{self, QueryError, Ran};
-use super::problem::listed;
+use super::problem::{listed, near};
 use super::query::Query;
 use super::{generations, stack};
 use crate::findings::{Finding, Generation, RuleFailure};
@@ -47,20 +47,24 @@ impl Default for Limits {
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// A name of a rule or view that is not in the corpus.
-    #[error("no rule or view `{name}`; there are {valid}")]
+    #[error("no rule or view `{name}`{near}; there are {valid}")]
     UnknownName {
         /// The name.
         name: String,
+        /// The one that may be meant, as words.
+        near: String,
         /// Names that are.
         valid: String,
     },
     /// A param that the rule or view does not have.
-    #[error("`{query}` has no param `{param}`; it has {}", if valid.is_empty() { "none" } else { valid.as_str() })]
+    #[error("`{query}` has no param `{param}`{near}; it has {}", if valid.is_empty() { "none" } else { valid.as_str() })]
     UnknownParam {
         /// Rule or view.
         query: String,
         /// The param.
         param: String,
+        /// The one that may be meant, as words.
+        near: String,
         /// Params that it has.
         valid: String,
     },
@@ -82,6 +86,22 @@ pub enum EngineError {
     /// The tables could not be set up.
     #[error("cannot set up the tables")]
     Tables(#[source] Box<DataFusionError>),
+}
+
+impl EngineError {
+    fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str> + Clone) -> Self {
+        Self::UnknownName { name: name.to_owned(), near: near(name, names.clone()), valid: listed(names) }
+    }
+
+    /// The rule or view that it is about.
+    pub fn query(&self) -> Option<&str> {
+        match self {
+            Self::UnknownName { name: query, .. }
+            | Self::UnknownParam { query, .. }
+            | Self::ParamKind { query, .. } => Some(query),
+            Self::Threads(_) | Self::Tables(_) => None,
+        }
+    }
 }
 
 /// The rows of a stored view or of a rule.
@@ -131,15 +151,13 @@ impl Engine {
         let defaults = defaults.chain(corpus.rules.iter().map(|rule| (rule.id.clone(), rule.header.params.clone())));
         let mut params: BTreeMap<String, Params> = defaults.collect();
         for (query, values) in overrides {
-            let valid = listed(params.keys());
-            let Some(known) = params.get_mut(query) else {
-                return Err(EngineError::UnknownName { name: query.clone(), valid });
-            };
+            let unknown = EngineError::unknown(query, params.keys().map(String::as_str));
+            let known = params.get_mut(query).ok_or(unknown)?;
             for (param, value) in values {
-                let valid = listed(known.keys());
+                let (near, valid) = (near(param, known.keys().map(String::as_str)), listed(known.keys()));
                 let (query, param) = (query.clone(), param.clone());
                 let Some(default) = known.get_mut(&param) else {
-                    return Err(EngineError::UnknownParam { query, param, valid });
+                    return Err(EngineError::UnknownParam { query, param, near, valid });
                 };
                 let (expected, got) = (default.kind(), value.kind());
                 *default = value.in_kind_of(default).ok_or(EngineError::ParamKind { query, param, expected, got })?;
@@ -155,8 +173,7 @@ impl Engine {
     pub fn only<S: AsRef<str>>(mut self, rules: &[S]) -> Result<Self, EngineError> {
         for name in rules {
             if self.corpus.rule(name.as_ref()).is_none() {
-                let valid = listed(self.corpus.rules.iter().map(|rule| &rule.id));
-                return Err(EngineError::UnknownName { name: name.as_ref().to_owned(), valid });
+                return Err(EngineError::unknown(name.as_ref(), self.corpus.rules.iter().map(|rule| rule.id.as_str())));
             }
         }
         self.only = Some(rules.iter().map(|name| name.as_ref().to_owned()).collect());

@@ -8,7 +8,6 @@ use include_dir::{Dir, include_dir};
 use walkdir::WalkDir;
 
 use super::corpus::CorpusError;
-use super::problem::Problem;
 
 static RULES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/queries/rules");
 static VIEWS: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/queries/views");
@@ -58,7 +57,8 @@ pub(super) fn of(dir: &Path) -> Result<Vec<File>, CorpusError> {
     for entry in WalkDir::new(dir).follow_links(true).sort_by_file_name() {
         let entry = entry.map_err(|error| {
             let path = error.path().unwrap_or(dir).to_owned();
-            CorpusError::Read { path, source: error.into() }
+            let source = error.into_io_error().unwrap_or_else(|| std::io::Error::other("its links lead in a circle"));
+            CorpusError::Read { path, source }
         })?;
         let path = entry.path();
         let within = path.strip_prefix(dir).unwrap_or(path).to_owned();
@@ -70,7 +70,7 @@ pub(super) fn of(dir: &Path) -> Result<Vec<File>, CorpusError> {
     }
     if files.is_empty() {
         let message = "there are no `rules/<category>/<id>.sql` and no `views/<name>.sql` in this folder";
-        return Err(CorpusError::Invalid(vec![Problem::at(dir, (1, 1), message)]));
+        return Err(CorpusError::no_corpus(dir, message));
     }
     Ok(files)
 }

@@ -21,28 +21,79 @@ const NEAREST: usize = 8;
 const WINDOWS: [&str; 9] =
     ["row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile", "lag", "lead", "nth_value"];
 
+/// Types that a value may be cast to, of those that run everywhere.
+const TYPES: [&str; 7] = ["BIGINT", "BOOLEAN", "DATE", "DOUBLE", "INTERVAL", "TIMESTAMP", "VARCHAR"];
+
 /// Place and words for an error. Without a place of its own it is where its name stands, if that is once, else where the query
 /// begins.
 pub(super) fn told(query: &Query, error: &DataFusionError) -> (Place, String) {
     let span = error.diagnostic().and_then(|diagnostic| diagnostic.span);
     let place = span.map(|span| (span.start.line as usize, span.start.column as usize));
     let root = error.find_root();
-    let (name, message) = match root {
+    let (found, message) = match root {
         DataFusionError::SchemaError(error, _) => match error.as_ref() {
             SchemaError::FieldNotFound { field, valid_fields } => {
                 let place = place.or_else(|| only_place(query, field.name()));
                 return (place.unwrap_or((query.line, 1)), unknown_column(query, field, valid_fields, place));
             }
-            SchemaError::AmbiguousReference { field } => (Some(field.name()), ambiguous(field)),
+            SchemaError::AmbiguousReference { field } => (only_place(query, field.name()), ambiguous(field)),
             _ => (None, bare(&root.strip_backtrace())),
         },
-        _ => {
-            let text = bare(&root.strip_backtrace());
-            (None, ungrouped(&text).or_else(|| unknown_function(&text)).unwrap_or(text))
-        }
+        _ => in_words(query, bare(&root.strip_backtrace())),
     };
-    let place = place.or_else(|| only_place(query, name?)).unwrap_or((query.line, 1));
-    (place, message)
+    (place.or(found).unwrap_or((query.line, 1)), message)
+}
+
+/// Place, where it can be found, and words for what an engine says in a text.
+fn in_words(query: &Query, text: String) -> (Option<Place>, String) {
+    if let Some((literal, message)) = no_value(&text) {
+        return (only_literal(query, literal), message);
+    }
+    if let Some(name) = text.strip_prefix("Unsupported SQL type ") {
+        return (only_place(query, name), no_type(name));
+    }
+    (None, ungrouped(&text).or_else(|| unknown_function(&text)).unwrap_or(text))
+}
+
+/// What the parser has against a text, without its place.
+pub(super) fn ungrammatical(message: &str) -> String {
+    let Some((wanted, found)) = message.strip_prefix("Expected: ").and_then(|rest| rest.split_once(", found: ")) else {
+        return message.to_owned();
+    };
+    match (wanted, found) {
+        (_, "EOF") => format!("the query ends too early: {wanted} is missing"),
+        ("end of statement", _) => {
+            format!("`{found}` does not fit here: is a comma or another word missing before it?")
+        }
+        _ => format!("`{found}` does not fit here, where {wanted} is expected"),
+    }
+}
+
+/// A text that is not of the type that it is taken for, and what would be.
+fn no_value(text: &str) -> Option<(&str, String)> {
+    const TIME: &str = "a time: write 2026-12-31 or 2026-12-31T07:30:00Z";
+    let quoted = |text: &str| text.split_once('\'').map(|(literal, _)| literal.len());
+    let (literal, what) = if let Some(rest) = text.strip_prefix("Parser error: Error parsing timestamp from '") {
+        (rest.get(..quoted(rest)?)?, TIME)
+    } else {
+        let rest = text.strip_prefix("Cast error: Cannot cast string '")?;
+        let end = quoted(rest)?;
+        let what = match rest.get(end..)? {
+            rest if rest.contains("of Int") || rest.contains("of UInt") => "a whole number",
+            rest if rest.contains("of Float") || rest.contains("of Decimal") => "a number",
+            rest if rest.contains("of Boolean") => "a truth value: write true or false",
+            rest if rest.contains("of Timestamp") || rest.contains("of Date") => TIME,
+            _ => return None,
+        };
+        (rest.get(..end)?, what)
+    };
+    Some((literal, format!("'{literal}' is not {what}")))
+}
+
+/// A type that there is not.
+fn no_type(name: &str) -> String {
+    let near = near(&name.to_uppercase(), TYPES.into_iter());
+    format!("no type `{name}`{near}; there are {}", listed(TYPES))
 }
 
 /// A column that is not there, those that are most like it, and where all are told.
@@ -110,7 +161,7 @@ fn unknown_function(text: &str) -> Option<String> {
 
 /// What an engine says, without names of its own parts and without asking for reports of its bugs.
 fn bare(text: &str) -> String {
-    const PARTS: [&str; 7] = [
+    const PARTS: [&str; 8] = [
         "Error during planning: ",
         "Schema error: ",
         "Execution error: ",
@@ -118,6 +169,7 @@ fn bare(text: &str) -> String {
         "Arrow error: ",
         "Optimizer error: ",
         "External error: ",
+        "This feature is not implemented: ",
     ];
     let mut text = text.trim();
     while let Some(rest) = PARTS.iter().find_map(|part| text.strip_prefix(part)) {
@@ -139,6 +191,16 @@ fn only_place(query: &Query, name: &str) -> Option<Place> {
     let tokens = Tokenizer::new(&GenericDialect {}, &query.text).tokenize_with_location().ok()?;
     let mut places = tokens.iter().filter_map(|token| match &token.token {
         Token::Word(word) if word.value.eq_ignore_ascii_case(name) => query::place(token.span.start),
+        _ => None,
+    });
+    places.next().filter(|_| places.next().is_none())
+}
+
+/// Where a text in quotes stands, if it does once.
+fn only_literal(query: &Query, literal: &str) -> Option<Place> {
+    let tokens = Tokenizer::new(&GenericDialect {}, &query.text).tokenize_with_location().ok()?;
+    let mut places = tokens.iter().filter_map(|token| match &token.token {
+        Token::SingleQuotedString(text) if text == literal => query::place(token.span.start),
         _ => None,
     });
     places.next().filter(|_| places.next().is_none())

@@ -15,6 +15,7 @@ use datafusion::sql::sqlparser::dialect::GenericDialect;
 use datafusion::sql::sqlparser::parser::ParserError;
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, Tokenizer, Whitespace};
 
+use super::mistake;
 use super::source::Place;
 
 /// A parsed query.
@@ -41,7 +42,7 @@ impl Query {
             .with_dialect(&GenericDialect {})
             .build()
             .and_then(|mut parser| parser.parse_statements())
-            .map_err(|error| parse_error(&error, line))?;
+            .map_err(|error| parse_error(&error, text, line))?;
         let statement = match (statements.pop_front(), statements.pop_front()) {
             (Some(Statement::Statement(statement)), None) if matches!(*statement, SqlStatement::Query(_)) => *statement,
             (_, Some(_)) => return Err(((line, 1), "a file holds one query, not several".to_owned())),
@@ -73,7 +74,7 @@ pub(super) fn place(at: Location) -> Option<Place> {
 }
 
 /// What the parser says, and where.
-fn parse_error(error: &DataFusionError, line: usize) -> (Place, String) {
+fn parse_error(error: &DataFusionError, text: &str, line: usize) -> (Place, String) {
     let message = match error.find_root() {
         DataFusionError::SQL(error, _) => match error.as_ref() {
             ParserError::ParserError(message) | ParserError::TokenizerError(message) => message.clone(),
@@ -81,8 +82,12 @@ fn parse_error(error: &DataFusionError, line: usize) -> (Place, String) {
         },
         other => other.strip_backtrace(),
     };
-    let place = place_in(&message).unwrap_or((line, 1));
-    (place, message.split(" at Line: ").next().unwrap_or_default().to_owned())
+    // Where a text ends too early the parser names no place: it is the end.
+    let end = || text.lines().last().map_or((line, 1), |last| (text.lines().count(), last.chars().count() + 1));
+    let message_alone = message.split(" at Line: ").next().unwrap_or_default();
+    let place =
+        place_in(&message).unwrap_or_else(|| if message_alone.ends_with("found: EOF") { end() } else { (line, 1) });
+    (place, mistake::ungrammatical(message_alone))
 }
 
 /// The `Line: 3, Column: 14` within a message of the parser.

@@ -71,7 +71,7 @@ const BUCKET_NANOS: i64 = 600 * 1_000_000_000;
 
 impl Bucketed {
     fn of(common: &Common) -> Self {
-        let at = common.observed_at.0;
+        let Instant(at) = common.observed_at;
         Self { bucket: Instant(at.saturating_sub(at.rem_euclid(BUCKET_NANOS))) }
     }
 }
@@ -292,6 +292,8 @@ table! {
         push_notifications: Flag,
         /// Names of security schemes, sorted.
         security_schemes: Texts,
+        /// Ways to be let in, one enough: schemes with scopes, `oauth(run) and mtls`, or `nothing`; null without a card.
+        security_required: Texts,
         /// Key ids of the card's signatures.
         signature_kids: Texts,
         /// Shape: `0.1`, `0.3`, `1.0`, `0.3+1.0` (both in one body).
@@ -314,6 +316,8 @@ table! {
         output_modes: Texts,
         /// The skill's own security requirements.
         security_sha256: Key,
+        /// They, in the words of `cards.security_required`.
+        security_required: Texts,
     }
 }
 
@@ -362,8 +366,7 @@ table! {
         signature: Key,
         /// A notification token header was sent.
         token_present: Flag,
-        /// State in the body: `submitted`, `working`, `input-required`, `auth-required`, `completed`, `failed`, `canceled`, `rejected`,
-        /// `unknown`.
+        /// In the body: `submitted`, `working`, `input-required`, `auth-required`, `completed`, `failed`, `canceled`, `rejected`, `unknown`.
         state: Key,
         /// `task`, `status`, `artifact`, `message`; `''` when the body was not seen.
         payload: Key,

@@ -90,8 +90,54 @@ fn a_suppression_of_a_rule_that_is_none_is_refused() {
     for command in [&["analyze", CAPTURE][..], &["serve", "--check"]] {
         let output = run(&[command, &["--config", config.to_str().unwrap()]].concat());
         assert_eq!((code(&output), stdout(&output).as_str()), (2, ""), "{command:?}");
-        let said = "[[suppress]]: no rule is called \"split_brian\"; did you mean split_brain or ";
+        let said = "a2a-drift.toml:1: [[suppress]]: no rule is called \"split_brian\"; did you mean split_brain or ";
         assert!(stderr(&output).contains(said), "{command:?}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_suppression_that_fits_no_finding_is_told_where_it_stands_and_one_that_does_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("a2a-drift.toml");
+    let table = |agent: &str| {
+        format!(
+            "[[suppress]]\nrule = \"unknown_skill\"\nagent = \"{agent}\"\nreason = \"OPS-1\"\nexpires = 2099-01-01\n"
+        )
+    };
+    std::fs::write(&config, format!("{}{}", table("127.0.0.1:41001"), table("127.0.0.1:4100"))).unwrap();
+    let told = |options: &[&str]| {
+        let output = run(&[&["analyze", CAPTURE, "--config", config.to_str().unwrap()], options].concat());
+        let lines: Vec<String> =
+            stderr(&output).lines().filter(|line| line.contains("suppression")).map(str::to_owned).collect();
+        lines.into_iter().map(|line| line.rsplit('/').next().unwrap_or_default().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&[]), ["a2a-drift.toml:6: a suppression fits no finding: OPS-1"]);
+    assert!(told(&["--rules", "unknown_skill"]).is_empty(), "it may fit elsewhere");
+}
+
+#[test]
+fn a_param_that_is_wrong_is_told_where_it_stands() {
+    let folder = tempfile::tempdir().unwrap();
+    let config = folder.path().join("a2a-drift.toml");
+    let cases = [
+        (
+            "[params.orphaned]\nsilense = \"2 hours\"\n",
+            ":2: [params.orphaned]: `orphaned` has no param `silense` (did you mean `silence`?)",
+        ),
+        (
+            "[params.orfaned]\nsilence = \"2 hours\"\n",
+            ":2: [params.orfaned]: no rule or view `orfaned` (did you mean `orphaned`?)",
+        ),
+        (
+            "[params.orphaned]\nsilence = [1]\n",
+            ":2: [params.orphaned]: a param must be a string, a number or a boolean",
+        ),
+    ];
+    for (text, wanted) in cases {
+        std::fs::write(&config, format!("fail_on = \"info\"\n{text}")).unwrap();
+        let output = run(&["analyze", CAPTURE, "--config", config.to_str().unwrap()]);
+        assert_eq!((code(&output), stdout(&output).as_str()), (2, ""));
+        assert!(stderr(&output).contains(&format!("a2a-drift.toml{wanted}")), "{}", stderr(&output));
     }
 }
 

@@ -250,6 +250,29 @@ fn rules_with_mistakes_and_folders_without_cases_are_no_success() {
 }
 
 #[test]
+fn mistakes_of_every_kind_are_told_in_one_turn() {
+    let folder = folder(&[]);
+    let another = |old: &str, new: &str| RULE.replace("\"A webhook", "\"Another webhook").replace(old, new);
+    let rules = [
+        ("rules/push/header.sql", another("\"warning\"", "\"loud\"")),
+        ("rules/push/grammar.sql", another("    d.url,\n", "    d.url\n")),
+        ("rules/push/table.sql", another("FROM deliveries", "FROM deliveriez")),
+        ("rules/push/column.sql", another("WHERE d.http_status", "WHERE d.http_state")),
+        ("rules/push/word.sql", another("'confirmed'", "'sure'")),
+        ("rules/push/needs.sql", another("s.http_status\"]", "s.http_state\"]")),
+    ];
+    for (path, text) in &rules {
+        write(folder.path(), &[(path, text)]);
+    }
+    let output = program().args(["rules", "check", "."]).current_dir(&folder).output().unwrap();
+    let said = stdout(&output);
+    for (path, _) in &rules {
+        let told = said.lines().filter(|line| line.starts_with(&format!("./{path}:"))).count();
+        assert_eq!(told, 1, "{path}: {said}");
+    }
+}
+
+#[test]
 fn mistakes_in_rules_name_what_would_be_right() {
     let folder = folder(&[]);
     let of = |old: &str, new: &str| {
@@ -267,8 +290,38 @@ fn mistakes_in_rules_name_what_would_be_right() {
             "no column `d.http_state` (did you mean `d.http_status`?); of ",
         ),
         ("FROM deliveries", "FROM deliveriez", "31:6: ", "(did you mean `deliveries`?); there are `agent_dialects`, "),
+        (
+            "    d.url,\n",
+            "    d.url\n",
+            "27:6: ",
+            "`.` does not fit here: is a comma or another word missing before it?",
+        ),
+        ("status >= 400\n", "status >=\n", "32:23: ", "the query ends too early: an expression is missing"),
+        (
+            "d.http_status >= 400",
+            "d.observed_at >= '2026-13-01'",
+            "32:24: ",
+            "'2026-13-01' is not a time: write 2026-12-31 or 2026-12-31T07:30:00Z",
+        ),
+        (
+            "    d.observed_at,",
+            "    CAST(d.observed_at AS TIMESTMP) AS observed_at,",
+            "28:27: ",
+            "no type `TIMESTMP` (did you mean `TIMESTAMP`?)",
+        ),
+        (
+            "[\"push_deliveries.",
+            "[\"push_delivery.",
+            "7:4: ",
+            "no table `push_delivery` of facts (did you mean `push_deliveries`?); ",
+        ),
         (">= 400", ">= $least", "32:24: ", "no param `$least`; the header has no `params`"),
-        ("s.http_status\"]", "s.http_state\"]", "7:4: ", "`push_deliveries` has no column `http_state`; it has "),
+        (
+            "s.http_status\"]",
+            "s.http_state\"]",
+            "7:4: ",
+            "no column `http_state` (did you mean `http_status`?); it has ",
+        ),
         (
             "\"url\"]",
             "\"uri\"]",

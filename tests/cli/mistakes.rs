@@ -45,23 +45,23 @@ fn a_threshold_of_a_wrong_type_is_refused() {
     for (text, complaint) in [
         (
             "[params.orphaned]\nsilence = 5\n",
-            "[params]: param `silence` of `orphaned` is a span of time such as \"30 seconds\", not a whole number",
+            ":1: [params.orphaned]: param `silence` of `orphaned` is a span of time such as \"30 seconds\", not a whole number",
         ),
         (
             "[params.orphaned]\nsilence = true\n",
-            "[params]: param `silence` of `orphaned` is a span of time such as \"30 seconds\", not a boolean",
+            ":1: [params.orphaned]: param `silence` of `orphaned` is a span of time such as \"30 seconds\", not a boolean",
         ),
         (
             "[params.orphaned]\nsilence = \"two hours\"\n",
-            "[params]: param `silence` of `orphaned` is a span of time such as \"30 seconds\", not a string",
+            ":1: [params.orphaned]: param `silence` of `orphaned` is a span of time such as \"30 seconds\", not a string",
         ),
         (
             "[params.stale_card_retry]\ncalls = \"2\"\n",
-            "[params]: param `calls` of `stale_card_retry` is a whole number, not a string",
+            ":1: [params.stale_card_retry]: param `calls` of `stale_card_retry` is a whole number, not a string",
         ),
         (
             "[params.stale_card_retry]\ncalls = 2.5\n",
-            "[params]: param `calls` of `stale_card_retry` is a whole number, not a number",
+            ":1: [params.stale_card_retry]: param `calls` of `stale_card_retry` is a whole number, not a number",
         ),
         (
             "[params.stale_card_retry]\ncalls = [2]\n",

@@ -98,6 +98,35 @@ async fn names_are_renewed_for_all_that_is_known_and_what_needs_a_restart_is_tol
     assert!(service.metric("a2a_tasks_open", "agent=\"planner\"").await > 0.0);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_suppressed_is_neither_shown_nor_counted_until_its_end() {
+    let folder = Folder::new(FOR_EVER);
+    let service = folder.start().await;
+    service.send_exchanges(&lines("a2a-python-1.3.0/jsonrpc.exchanges.ndjson"), 40).await;
+    let count = async |rule: &str| service.findings().await.1.values().filter(|line| line.starts_with(rule)).count();
+    eventually("found", async || (count("unknown_skill").await > 0).then_some(())).await;
+    let all = count("unknown_skill").await;
+    let active = async || service.metric("a2a_drift_active_findings", "rule=\"unknown_skill\"").await;
+    assert!(active().await > 0.0);
+    assert_eq!(service.metric("a2a_drift_suppressed_findings", "").await, 0.0);
+
+    let suppress =
+        |expires| format!("[[suppress]]\nrule = \"unknown_skill\"\nreason = \"OPS-1\"\nexpires = {expires}\n");
+    folder.configure(&format!("{FOR_EVER}{}", suppress("2099-01-01")));
+    assert_eq!(reload(&service).await.status, StatusCode::OK);
+    eventually("suppressed", async || (count("unknown_skill").await == 0).then_some(())).await;
+    assert!(!service.findings().await.1.is_empty());
+    assert_eq!(active().await, 0.0);
+    assert_eq!(service.metric("a2a_drift_suppressed_findings", "").await, all as f64);
+
+    folder.configure(&format!("{FOR_EVER}{}", suppress("2026-01-01")));
+    assert_eq!(reload(&service).await.status, StatusCode::OK);
+    eventually("back", async || (count("unknown_skill").await == all).then_some(())).await;
+    assert_eq!(service.metric("a2a_drift_suppressed_findings", "").await, 0.0);
+    let is_told = |line: &String| line.contains("a suppression is over") && line.contains("OPS-1");
+    assert!(service.said().iter().any(is_told), "{:?}", service.said());
+}
+
 /// A call of an agent, its task under the name that only this test uses.
 fn span(trace: u8) -> String {
     let attribute = |key: &str, value: &str| serde_json::json!({"key": key, "value": {"stringValue": value}});

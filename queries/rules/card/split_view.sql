@@ -22,7 +22,7 @@
 -- 2. Is a rollout stuck half way, or was it rolled back? After a rollback the card stays; such a finding is `likely` only.
 -- 3. Count unknown_skill and stale_card_retry since the first change.
 -- ## When it is wrong
--- When a release was taken back within a day. When one agent shows different callers different basic cards on purpose and nobody can see who asked.
+-- When a release was taken back within a day. When the clock of one who looks is hours off. When one agent shows different callers different basic cards on purpose and nobody can see who asked.
 -- ## What it cannot see
 -- Two views that no tap sees both of.
 

@@ -14,7 +14,8 @@
 --
 -- ## What it finds
 -- A task with a push config that reached a terminal state, and no successful delivery of that state within `within` (10 minutes). Judged only where deliveries
--- of that agent or at that url are seen at all, and the config was made before the end and not deleted meanwhile.
+-- of that agent or at that url are seen at all, and the config was made before the end and not deleted meanwhile. A delivery that the agent
+-- did not record is late by the clock of another: it counts as late where that clock fits, which the other deliveries of the task show.
 -- ## Why it matters
 -- Whoever relies on the webhook waits for ever: for it the task is still running.
 -- ## First checks
@@ -45,6 +46,7 @@ waiting AS (
         e.state,
         e.ended_at,
         e.fact_id AS end_fact_id,
+        c.registered_at,
         c.url AS webhook_url,
         c.fact_id AS config_fact_id,
         row_number() OVER (PARTITION BY e.agent, e.task_id ORDER BY c.registered_at, c.fact_id) AS nth
@@ -53,23 +55,44 @@ waiting AS (
     WHERE c.registered_at <= e.told_at AND (c.removed_at IS NULL OR c.removed_at > e.ended_at + CAST($within AS INTERVAL))
 ),
 
-tried AS (
+-- Deliveries of the task. What the agent itself did not see is by a clock of somebody else.
+sent AS (
     SELECT
         w.agent,
         w.task_id,
-        bool_or(
-            d.failure_class = '' AND d.observed_at <= w.ended_at + CAST($within AS INTERVAL)
-            AND (
-                d.state IN ('completed', 'failed', 'canceled', 'rejected')
-                OR (d.payload = '' AND d.observed_at >= w.ended_at - CAST($skew AS INTERVAL))
-            )
-        ) AS is_delivered,
-        count(CASE WHEN d.failure_class <> '' THEN 1 END) AS failures,
-        max(CASE WHEN d.failure_class <> '' THEN d.fact_id ELSE '' END) AS failed_fact_id
+        w.registered_at,
+        w.ended_at,
+        d.payload,
+        d.failure_class = '' AS is_taken,
+        d.state IN ('completed', 'failed', 'canceled', 'rejected') AS is_end,
+        NOT d.is_seen_by_agent AS is_by_others,
+        d.observed_at,
+        d.last_at,
+        d.fact_id
     FROM waiting AS w
     INNER JOIN deliveries AS d ON w.agent = d.agent AND w.task_id = d.task_id
     WHERE w.nth = 1
-    GROUP BY w.agent, w.task_id
+),
+
+tried AS (
+    SELECT
+        t.agent,
+        t.task_id,
+        bool_or(
+            t.is_taken AND t.observed_at <= t.ended_at + CAST($within AS INTERVAL)
+            AND (t.is_end OR (t.payload = '' AND t.last_at >= t.ended_at - CAST($skew AS INTERVAL)))
+        ) AS is_delivered,
+        -- Taken at a time that says nothing, where that clock is not the agent's.
+        bool_or(t.is_taken AND t.is_by_others AND (t.is_end OR t.payload = '')) AS is_taken,
+        bool_or(
+            t.is_by_others AND t.last_at >= t.registered_at - CAST($within AS INTERVAL)
+            AND t.observed_at <= t.ended_at + CAST($within AS INTERVAL)
+        ) AS is_clock_right,
+        count(CASE WHEN NOT t.is_taken THEN 1 END) AS failures,
+        max(CASE WHEN NOT t.is_taken THEN t.fact_id ELSE '' END) AS failed_fact_id,
+        max(CASE WHEN t.is_taken AND t.is_end THEN t.fact_id ELSE '' END) AS late_fact_id
+    FROM sent AS t
+    GROUP BY t.agent, t.task_id
 ),
 
 visible AS (
@@ -95,6 +118,7 @@ SELECT
     CASE WHEN coalesce(t.failures, 0) > 0 THEN 'webhook-receiver' ELSE 'webhook-sender' END AS suspect,
     CASE WHEN v.is_url_seen = 1 OR v.is_sender_seen = 1 THEN 'confirmed' ELSE 'likely' END AS confidence,
     CASE
+        WHEN coalesce(t.late_fact_id, '') <> '' THEN 'its end was delivered, but too late'
         WHEN coalesce(t.failures, 0) > 0 THEN 'the deliveries of the task failed'
         ELSE 'no delivery of the end was seen, though others of the agent or at the url are'
     END AS why,
@@ -102,8 +126,12 @@ SELECT
     w.ended_at + CAST($within AS INTERVAL) AS due_at,
     w.end_fact_id,
     w.config_fact_id,
-    coalesce(t.failed_fact_id, '') AS failed_fact_id
+    coalesce(t.failed_fact_id, '') AS failed_fact_id,
+    coalesce(t.late_fact_id, '') AS late_fact_id
 FROM waiting AS w
 INNER JOIN visible AS v ON w.agent = v.agent AND w.task_id = v.task_id
 LEFT JOIN tried AS t ON w.agent = t.agent AND w.task_id = t.task_id
-WHERE w.nth = 1 AND NOT coalesce(t.is_delivered, FALSE) AND (v.is_url_seen = 1 OR v.is_agent_seen = 1)
+LEFT JOIN strange_clocks AS s ON w.agent = s.agent AND w.task_id = s.task_id
+WHERE
+    w.nth = 1 AND NOT coalesce(t.is_delivered, FALSE)
+    AND NOT (coalesce(t.is_taken, FALSE) AND (s.task_id IS NOT NULL OR NOT t.is_clock_right)) AND (v.is_url_seen = 1 OR v.is_agent_seen = 1)

@@ -8,7 +8,7 @@
 -- summary  = "{kind} at {url}: {count|delivery|deliveries} of {tasks_said} refused with 401 or 403"
 -- suspect  = "webhook-receiver"
 -- because  = "{why}"
--- next     = "Ask the owner of {url} what changed in its authentication; then read the results of the refused deliveries from {agent} with GetTask"
+-- next     = "Ask the owner of {url} what changed in its authentication; then read the results of the refused deliveries from {senders} with GetTask"
 -- beside   = ["accepted", "recovered"]
 -- params   = { window = "10 minutes", refusals = 10, dead = 2, share = 0.5, shown = 5 }
 -- alert    = { keep = "15m" }
@@ -22,7 +22,8 @@
 -- ## First checks
 -- 1. Were deliveries accepted before? Then the receiver's secret, keys or policy changed at the start of the streak.
 -- 2. Is scheme_mismatch there too? Then the sender leaves out what was asked for.
--- 3. One task only: its push config has a stale credential; make a new one.
+-- 3. Several agents send to the url? Then the finding is of the url and of none of them; the evidence names each.
+-- 4. One task only: its push config has a stale credential; make a new one.
 -- ## When it is wrong
 -- When somebody probes the webhook with tasks that are not its own.
 -- ## What it cannot see
@@ -315,7 +316,9 @@ counted AS (
     SELECT
         r.url,
         r.started_at,
-        max(CASE WHEN r.nth = 1 THEN r.agent ELSE '' END) AS agent,
+        count(DISTINCT CASE WHEN r.agent <> '' THEN r.agent END) AS agents,
+        min(CASE WHEN r.agent <> '' THEN r.agent END) AS first_agent,
+        max(r.agent) AS last_agent,
         min(r.judged_at) AS judged_at,
         max(CASE WHEN r.nth = 2 THEN r.observed_at END) AS second_at,
         min(r.observed_at) AS first_seen,
@@ -342,7 +345,13 @@ accepted AS (
 
 SELECT
     c.url,
-    c.agent,
+    CASE c.agents WHEN 1 THEN c.last_agent ELSE '' END AS agent,
+    CASE c.agents
+        WHEN 0 THEN 'the agent that sent them'
+        WHEN 1 THEN c.last_agent
+        WHEN 2 THEN concat(c.first_agent, ' and ', c.last_agent)
+        ELSE concat(c.first_agent, ', ', c.last_agent, ' and ', CAST(c.agents - 2 AS VARCHAR), ' more')
+    END AS senders,
     c.started_at,
     CASE WHEN c.judged_at IS NULL THEN 'dead receiver' ELSE 'storm of refusals' END AS kind,
     CASE c.tasks WHEN 0 THEN 'tasks that are not named' WHEN 1 THEN 'one task' ELSE concat(CAST(c.tasks AS VARCHAR), ' tasks') END AS tasks_said,

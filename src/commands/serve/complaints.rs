@@ -37,7 +37,7 @@ impl Complaints {
         let Some(before) = self.is_due(source, reason, rejected.pieces, Stopwatch::now()) else { return };
         let place = place(source, &rejected.position);
         tracing::warn!(
-            place = %clean(&place), reason, pieces = rejected.pieces, untold = before, detail = %clean(&rejected.detail),
+            place = %clean(&place), reason, pieces = rejected.pieces, untold = (before > 0).then_some(before), detail = %clean(&rejected.detail),
             "not understood"
         );
     }

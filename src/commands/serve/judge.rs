@@ -23,7 +23,7 @@ use super::{clock, state};
 use crate::api::{Readiness, Reload, Snapshot};
 use crate::findings::active;
 use crate::findings::track::{Changes, Counted};
-use crate::findings::{Active, Finding, Severity, Tracker};
+use crate::findings::{Accepted, Active, Finding, Severity, Suppression, Tracker};
 use crate::instant::Instant;
 use crate::live::{Keyed, LiveError};
 use crate::measures::{self, Measures};
@@ -54,6 +54,8 @@ pub(super) struct Judge {
     pub(super) measures: Measures,
     pub(super) snapshot: Arc<ArcSwap<Snapshot>>,
     pub(super) standing: Standing,
+    /// What is accepted for now, as the configuration says.
+    pub(super) accepted: Accepted,
     pub(super) tracker: Tracker,
     pub(super) coverage: Coverage,
     pub(super) arrivals: Arrivals,
@@ -201,6 +203,7 @@ impl Judge {
             self.measures.apply(&all);
         }
         let engine = fresh.engine.clone();
+        self.accepted = accept(fresh.suppressions.clone());
         self.standing = Standing::new(fresh.active, self.memory.retention(), engine.corpus());
         self.tracker.count_from_zero(&counted(engine.corpus()));
         self.exporter.service().begin_rules(engine.corpus().rules.iter().map(|rule| rule.id.as_str()));
@@ -254,6 +257,8 @@ impl Judge {
             let (arrived, agent_seen) = (self.arrivals.newest(finding), self.board.last_seen(&finding.agent));
             self.standing.holds(finding, Around { now, arrived, agent_seen, oldest })
         });
+        let accepted = self.accepted.take_from(&mut firing, now);
+        self.exporter.service().suppressed(accepted.suppressed as u64);
         let changes = self.tracker.look(&firing, now, |finding| self.arrivals.newest(finding));
         Self::log(&changes);
         let active = active::group(self.tracker.open(), self.most_agents);
@@ -287,6 +292,16 @@ impl Judge {
             tracing::info!(rule = %ended.rule, agent = %clean(&ended.agent), id = %ended.id, "finding ended");
         }
     }
+}
+
+/// What a configuration accepts for now. Those of its suppressions that are over are told: somebody has to look again.
+pub(super) fn accept(suppressions: Vec<Suppression>) -> Accepted {
+    let accepted = Accepted { suppressions, ..Accepted::default() };
+    for over in accepted.expired(clock()) {
+        let (since, reason) = (over.expires.to_rfc3339(), clean(&over.reason));
+        tracing::warn!(place = %over.place, %since, %reason, "a suppression is over");
+    }
+    accepted
 }
 
 /// Open tasks by agent.

@@ -66,9 +66,6 @@ pub(super) fn run(args: Serve, global: &Global) -> anyhow::Result<Outcome> {
     for problem in &problems {
         say(&format!("{problem}\n"));
     }
-    if !config.suppressions.is_empty() {
-        say(SUPPRESSIONS);
-    }
     _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let (exporting, served) = {
@@ -103,10 +100,6 @@ fn overrides(args: Serve) -> Overrides {
     Overrides { serve, ..Overrides::default() }
 }
 
-/// What an operator should know who suppresses findings.
-const SUPPRESSIONS: &str = "[[suppress]] is for `analyze` alone: the service shows every finding; silence its alert in \
-                            Alertmanager\n";
-
 /// Says what is wrong with configuration and rules, or that nothing is.
 fn checked(config: &Config, problems: &[rules::Problem]) -> anyhow::Result<Outcome> {
     vocabulary(config)?;
@@ -114,9 +107,6 @@ fn checked(config: &Config, problems: &[rules::Problem]) -> anyhow::Result<Outco
     identities(config);
     parts::try_files(&config.serve)?;
     problems.iter().for_each(|problem| say(&format!("{problem}\n")));
-    if !config.suppressions.is_empty() {
-        say(SUPPRESSIONS);
-    }
     if problems.is_empty() {
         print("configuration and rules are good\n")?;
     }

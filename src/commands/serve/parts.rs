@@ -21,7 +21,7 @@ use super::complaints::Complaints;
 use super::coverage::Coverage;
 use super::intake::Intake;
 use super::joining::Joins;
-use super::judge::{Arrivals, Judge, counted};
+use super::judge::{Arrivals, Judge, accept, counted};
 use super::memory::{Heard, Memory};
 use super::news::{News, Recall, Telling};
 use super::reading::Reading;
@@ -299,6 +299,7 @@ fn judge(config: &Config, shared: &Shared, recalls: mpsc::Sender<Recall>, stored
         coverage: Coverage::new(&engine),
         alerts: Alerts::new(open),
         told_from,
+        accepted: accept(config.suppressions.clone()),
         standing: Standing::new(config.serve.active, &config.serve.retention, engine.corpus()),
         keyed,
         engine,

@@ -16,6 +16,7 @@ use crate::cli::Global;
 use crate::commands::setup::{engine, identities, vocabulary};
 use crate::commands::{configure, told};
 use crate::config::{Config, Overrides, ServeSettings};
+use crate::findings::Suppression;
 use crate::normalize::identity::IdentitySettings;
 use crate::rules::{self, Corpus, Engine, render};
 use crate::tls::{Fresh as FreshTls, Tls};
@@ -42,6 +43,8 @@ pub(super) struct Fresh {
     pub(super) names: IdentitySettings,
     /// After how long what happened is over.
     pub(super) active: Option<Duration>,
+    /// What is accepted for now.
+    pub(super) suppressions: Vec<Suppression>,
     renewal: Renewal,
     certificates: Vec<FreshTls>,
     /// Settings that came to be others since the start.
@@ -72,6 +75,7 @@ impl Reloading {
             engine,
             names: identities(&config),
             active: config.serve.active,
+            suppressions: config.suppressions.clone(),
             renewal: Renewal { reading: Reading::of(&config)?, words: vocabulary(&config)? },
             certificates: self.tls.iter().map(|tls| tls.read()).collect::<Result<_, _>>()?,
             needs_restart: self.started.differences(&config.serve),

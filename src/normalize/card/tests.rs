@@ -140,6 +140,9 @@ fn s06_changes_security_alone_and_s09_the_contract_with_the_version_kept_and_s15
     assert_eq!(hashes(&first).0, hashes(&secured).0);
     assert_ne!(hashes(&first).1, hashes(&secured).1);
     assert_eq!(row(&secured).security_schemes, texts(&["oauth"]));
+    assert_eq!(row(&secured).security_required, texts(&[]));
+    let of_skill = |facts: &Facts| facts.card_skills[0].own.security_required.clone();
+    assert_eq!((of_skill(&first), of_skill(&secured)), (texts(&[]), texts(&["oauth(summary.run)"])));
     assert_ne!(first.card_skills[0].own.security_sha256, secured.card_skills[0].own.security_sha256);
     assert_ne!(hashes(&first).0, hashes(&replaced).0);
     assert_eq!(hashes(&first).1, hashes(&replaced).1);
@@ -338,6 +341,7 @@ fn all_shapes_of_one_agent_have_one_contract_one_security_and_one_description() 
         assert_eq!(row.security_sha256, expected.security_sha256, "{dialect}");
         assert_eq!(row.descriptive_sha256, expected.descriptive_sha256, "{dialect}");
         assert_eq!(row.security_schemes, texts(&["h", "i", "k", "m", "o"]), "{dialect}");
+        assert_eq!(row.security_required, texts(&["k and o(run)", "m"]), "{dialect}");
         assert_eq!((row.streaming, row.push_notifications), (Some(true), Some(false)), "{dialect}");
         let skills: Vec<_> = set.card_skills.iter().map(|row| &row.own).collect();
         let modes: Vec<_> = skills.iter().map(|own| (&own.input_modes, &own.output_modes)).collect();
@@ -345,6 +349,7 @@ fn all_shapes_of_one_agent_have_one_contract_one_security_and_one_description() 
         assert_eq!(modes, [(&plain, &png), (&plain, &plain)], "{dialect}");
         let nothing_asked = card_security::requirements_sha256(&card_security::Requirements::default());
         assert_eq!([0, 1].map(|i| skills[i].security_sha256 == nothing_asked), [true, false], "{dialect}");
+        assert_eq!([0, 1].map(|i| skills[i].security_required.clone()), [texts(&[]), texts(&["h(x)"])], "{dialect}");
     }
     let merged = facts_of_card(&shapes[2].1);
     let preferred: Vec<_> = merged.card_endpoints.iter().filter(|row| row.own.preferred == Some(true)).collect();
@@ -474,6 +479,7 @@ fn secrets_of_a_card_reach_no_fact() {
     let own = &set.cards[0].own;
     assert_eq!((own.dialect.as_str(), own.url.as_str()), ("0.1", "https://a.example/.well-known/agent.json"));
     assert_eq!((&own.security_schemes, &own.endpoints), (&texts(&["bearer"]), &texts(&["https://a.example/x"])));
+    assert_eq!(own.security_required, texts(&["bearer"]));
     let mut other = card;
     other["authentication"]["credentials"] = json!("another");
     assert_eq!(row_of(&other).security_sha256, own.security_sha256);

@@ -8,7 +8,7 @@ use strsim::damerau_levenshtein;
 use super::log::Reader;
 use super::own_event::EVENTS;
 use crate::decode::record::{Reject, RejectReason};
-use crate::normalize::protocol::state;
+use crate::normalize::protocol::state::{self, STATES};
 
 /// Start of names that are looked at.
 const PREFIX: &str = "a2a.";
@@ -17,19 +17,8 @@ const MOST_STROKES: usize = 2;
 /// Names of one event that are looked at; the longest that is.
 const MOST_NAMES: usize = 32;
 const LONGEST: usize = 64;
-/// States as A2A spells them; `unspecified` is protobuf's word for none.
-const STATES: [&str; 10] = [
-    "submitted",
-    "working",
-    "input-required",
-    "auth-required",
-    "completed",
-    "failed",
-    "canceled",
-    "rejected",
-    "unknown",
-    "unspecified",
-];
+/// Words for no state; the second is protobuf's.
+const NONE: [&str; 2] = ["unknown", "unspecified"];
 
 /// What is misspelt in an event.
 pub(super) fn told(reader: &Reader<'_>, state_raw: &str) -> Vec<Reject> {
@@ -65,11 +54,10 @@ fn meant<'a>(written: &str, known: impl Iterator<Item = &'a str> + Clone) -> Opt
 
 /// What to say of a state that is none; what is written there is nobody's business.
 fn no_state(raw: &str) -> Option<String> {
-    let word = raw.trim().to_ascii_lowercase().replace('_', "-");
-    let word = word.strip_prefix("task-state-").unwrap_or(&word);
-    if state::canonical(raw) != "unknown" || STATES.contains(&word) {
+    let word = state::bare(raw);
+    if state::canonical(raw) != "unknown" || NONE.contains(&word.as_str()) {
         return None;
     }
-    let near = meant(word, STATES.into_iter()).map(|meant| format!(": did you mean {meant}?")).unwrap_or_default();
+    let near = meant(&word, STATES.into_iter()).map(|meant| format!(": did you mean {meant}?")).unwrap_or_default();
     Some(format!("the state of the task is none of A2A's{near}"))
 }

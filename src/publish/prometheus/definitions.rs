@@ -122,6 +122,8 @@ define! {
     LAST_EVALUATION = gauge("a2a_drift_last_evaluation_timestamp_seconds", "When the last evaluation ended.", &[]);
     LAG = gauge("a2a_drift_lag_seconds", "Age of the oldest delivery that was taken and is not judged yet.", &[]);
     FACTS = gauge("a2a_drift_facts", "Facts in memory.", &["table"]);
+    SUPPRESSED_FINDINGS =
+        gauge("a2a_drift_suppressed_findings", "Findings that fire and that the configuration accepts for now.", &[]);
 
     // What is kept.
     WAL_BYTES = gauge("a2a_drift_wal_bytes", "Size of the write-ahead log.", &[]);

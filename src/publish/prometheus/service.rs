@@ -34,6 +34,7 @@ pub struct Service {
     last_evaluation: Gauge,
     lag: Gauge,
     facts: IntGaugeVec,
+    suppressed_findings: IntGauge,
     wal_bytes: IntGauge,
     wal_segments: IntGauge,
     open_records: IntGauge,
@@ -80,6 +81,7 @@ impl Service {
             last_evaluation: gauge(registry, &define::LAST_EVALUATION)?,
             lag: gauge(registry, &define::LAG)?,
             facts: int_gauges(registry, &define::FACTS)?,
+            suppressed_findings: int_gauge(registry, &define::SUPPRESSED_FINDINGS)?,
             wal_bytes: int_gauge(registry, &define::WAL_BYTES)?,
             wal_segments: int_gauge(registry, &define::WAL_SEGMENTS)?,
             open_records: int_gauge(registry, &define::OPEN_RECORDS)?,
@@ -158,6 +160,11 @@ impl Service {
         self.tick_seconds.observe(took.as_secs_f64());
         self.last_evaluation.set(seconds(ended));
         self.lag.set(lag.as_secs_f64());
+    }
+
+    /// How many findings fire that the configuration accepts for now.
+    pub fn suppressed(&self, findings: u64) {
+        self.suppressed_findings.set(i64::try_from(findings).unwrap_or(i64::MAX));
     }
 
     /// Begins the metrics of rules at zero.

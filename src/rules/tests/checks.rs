@@ -8,7 +8,7 @@ fn checked(files: &[(String, String)]) -> Vec<String> {
     let files: Vec<(&str, String)> = files.iter().map(|(path, text)| (path.as_str(), text.clone())).collect();
     let problems = match corpus(&files) {
         Ok(corpus) => check(&corpus),
-        Err(CorpusError::Invalid(problems)) => problems,
+        Err(CorpusError::Invalid { problems, .. }) => problems,
         Err(other) => panic!("{other}"),
     };
     problems.iter().map(|p| short(&p.path, &p.to_string())).collect()
@@ -203,7 +203,7 @@ fn constructs_outside_the_subset_are_refused_with_their_line() {
         (with("random()"), "3:5: `random`"),
         (with("named_struct('a', e.state)"), "3:5: `named_struct`"),
         (format!("WITH RECURSIVE x AS (SELECT 1 AS n)\n{}", from("")), "1:1: WITH RECURSIVE"),
-        (format!("WITH x AS MATERIALIZED (SELECT 1 AS n)\n{}", from("")), "1:11: Expected: (, found: MATERIALIZED"),
+        (format!("WITH x AS MATERIALIZED (SELECT 1 AS n)\n{}", from("")), "1:11: `MATERIALIZED` does not fit here, where ( is expected"),
         (
             "SELECT e.agent, e.task_id, max(e.observed_at) AS observed_at, 'likely' AS confidence,\n    \
              array_agg(e.fact_id) AS fact_ids\nFROM task_events AS e GROUP BY e.agent, e.task_id"
@@ -259,9 +259,12 @@ fn headers_are_held_to_the_tables_and_to_what_the_query_yields() {
         (("next", r#""""#), "header 11:4: `next` is empty"),
         (
             ("needs", r#"["task_event.state"]"#),
-            "header 7:4: no table `task_event` of facts; there are `artifact_parts`",
+            "header 7:4: no table `task_event` of facts (did you mean `task_events`?); there are `artifact_parts`",
         ),
-        (("needs", r#"["task_events.status"]"#), "header 7:4: `task_events` has no column `status`; it has `fact_id`"),
+        (
+            ("needs", r#"["task_events.status"]"#),
+            "header 7:4: `task_events` has no column `status` (did you mean `status_at`?); it has `fact_id`",
+        ),
         (("needs", r#"["task_events.state[from=poll]"]"#), "header 7:4: `task_events` has no column `from`"),
         (("needs", "[]"), "header 7:4: `needs` is empty"),
         (

@@ -81,9 +81,12 @@ fn overrides_that_fit_nothing_are_refused_with_the_names_that_would() {
     };
     assert_eq!(
         refused("split_brian", "grace", Param::Int(1)),
-        "no rule or view `split_brian`; there are `split_brain`, `task_verdicts`, `terminal_events`"
+        "no rule or view `split_brian` (did you mean `split_brain`?); there are `split_brain`, `task_verdicts`, `terminal_events`"
     );
-    assert_eq!(refused("split_brain", "grase", Param::Int(1)), "`split_brain` has no param `grase`; it has `grace`");
+    assert_eq!(
+        refused("split_brain", "grase", Param::Int(1)),
+        "`split_brain` has no param `grase` (did you mean `grace`?); it has `grace`"
+    );
     assert_eq!(
         refused("split_brain", "grace", Param::Int(1)),
         "param `grace` of `split_brain` is a span of time such as \"30 seconds\", not a whole number"

@@ -30,7 +30,7 @@ pub(crate) fn corpus(files: &[(&str, String)]) -> Result<Corpus, CorpusError> {
 pub(super) fn problems(files: &[(&str, String)]) -> Vec<String> {
     match corpus(files) {
         Ok(_) => Vec::new(),
-        Err(CorpusError::Invalid(problems)) => problems.iter().map(|p| short(&p.path, &p.to_string())).collect(),
+        Err(CorpusError::Invalid { problems, .. }) => problems.iter().map(|p| short(&p.path, &p.to_string())).collect(),
         Err(other) => panic!("{other}"),
     }
 }
