@@ -14,6 +14,7 @@ use std::process::Command;
 use std::sync::{Arc, LazyLock, Mutex, OnceLock};
 
 use a2a_drift::findings::{Finding, Severity};
+use a2a_drift::instant::Instant;
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 use support::assemble::Capture;
@@ -40,6 +41,13 @@ fn main() {
             if CUT.contains(&representation) && healthy::has(&run, representation).unwrap_or(true) {
                 trials
                     .push(trial(format!("healthy::{run}::{representation}"), move || is_healthy(&of, representation)));
+            }
+            if representation == "exchanges" && healthy::has(&run, representation).unwrap_or(true) {
+                for hours in [2, -2] {
+                    let of = run.clone();
+                    let name = format!("clock::{run}::webhook_{hours}_hours");
+                    trials.push(trial(name, move || a_receivers_clock_is_no_fault(&of, hours)));
+                }
             }
             let of = run.clone();
             if matches!(representation, "exchanges_logs" | "traces") {
@@ -100,6 +108,52 @@ fn is_healthy(run: &str, representation: &str) -> Told<()> {
     let alarms = verdict.findings.iter().filter(|f| f.severity > Severity::Info && wanted(&f.rule));
     let report: String = alarms.map(expect::describe).collect();
     if report.is_empty() { Ok(()) } else { Err(format!("false alarms\n{report}")) }
+}
+
+/// The healthy part, a day later, with the clock of the webhook some hours ahead: nothing is said that is not said with the right
+/// one.
+fn a_receivers_clock_is_no_fault(run: &str, hours: i64) -> Told<()> {
+    let right = healthy::files(run, "exchanges")?;
+    let nanos = hours * 3600 * 1_000_000_000;
+    let mut wrong = Files::new();
+    for (name, bytes) in &right {
+        let text = std::str::from_utf8(bytes).map_err(|e| e.to_string())?;
+        let lines = text.lines().map(|line| received_later(line, nanos));
+        wrong.insert(name.clone(), lines.collect::<Told<String>>()?.into_bytes());
+    }
+    if wrong == right {
+        // Without a webhook in it there is nothing to be wrong about.
+        return Ok(());
+    }
+    let last = right.values().filter_map(|bytes| last_start(bytes)).max().ok_or("no line has a time")?;
+    let later = Some(Instant(last + 24 * 3600 * 1_000_000_000));
+    let alarms = |files: &Files| -> Told<BTreeSet<String>> {
+        let verdict = judge(files, later)?;
+        let loud = verdict.findings.iter().filter(|f| f.severity > Severity::Info && wanted(&f.rule));
+        Ok(loud.map(expect::describe).collect())
+    };
+    let report: String = alarms(&wrong)?.difference(&alarms(&right)?).cloned().collect();
+    if report.is_empty() { Ok(()) } else { Err(format!("false alarms\n{report}")) }
+}
+
+/// An exchange line; one of a webhook starts some nanoseconds later.
+fn received_later(line: &str, nanos: i64) -> Told<String> {
+    let mut exchange: Value = serde_json::from_str(line).map_err(|e| e.to_string())?;
+    if exchange.get("leg").and_then(Value::as_str) == Some("webhook") {
+        let at = start_of(&exchange).ok_or("a line without start_unix_ns")? + nanos;
+        exchange["start_unix_ns"] = at.into();
+        exchange["startedDateTime"] = Instant(at).to_rfc3339().into();
+    }
+    Ok(format!("{exchange}\n"))
+}
+
+fn start_of(exchange: &Value) -> Option<i64> {
+    exchange.get("start_unix_ns").and_then(Value::as_i64)
+}
+
+fn last_start(bytes: &[u8]) -> Option<i64> {
+    let lines = bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice::<Value>(line).ok());
+    lines.filter_map(|exchange| start_of(&exchange)).max()
 }
 
 /// The lines backwards and twice, and the files in one.

@@ -106,7 +106,7 @@ impl<'a> Check<'a> {
         for rule in &self.corpus.rules {
             self.problems.extend(columns::rule_header(rule, &self.tables));
             let subject = Subject::of_rule(rule);
-            for (place, message) in literals::problems(&rule.query) {
+            for (place, message) in literals::problems(&rule.query, rule.header.severity) {
                 self.add(&subject, place, message);
             }
             let planned = self.query(&subject).await;

@@ -27,16 +27,23 @@ fn columns() -> [(&'static str, Vec<&'static str>); 3] {
     ]
 }
 
-/// Every such text of a query.
-pub(super) fn problems(query: &Query) -> BTreeSet<(Place, String)> {
+/// Every such text of a query, and severities above the one that the header gives.
+pub(super) fn problems(query: &Query, most: Severity) -> BTreeSet<(Place, String)> {
     let mut found = BTreeSet::new();
     let Statement::Query(sql) = &query.statement else { return found };
     for (column, words) in columns() {
         let mut look = Look { texts: BTreeSet::new(), ctes: Vec::new(), seen: BTreeSet::new() };
         look.query(sql, column);
-        for (place, text) in look.texts.into_iter().filter(|(_, text)| !words.contains(&text.as_str())) {
-            let near = near(&text, words.iter().copied());
-            found.insert((place, format!("`{text}` is no {column}{near}; there are {}", listed(&words))));
+        for (place, text) in look.texts {
+            let is_above = || column == "severity" && Severity::parse(&text).is_some_and(|severity| severity > most);
+            if !words.contains(&text.as_str()) {
+                let near = near(&text, words.iter().copied());
+                found.insert((place, format!("`{text}` is no {column}{near}; there are {}", listed(&words))));
+            } else if is_above() {
+                let most = most.as_str();
+                let message = format!("`{text}` is above `severity = \"{most}\"` of the header, which is the highest");
+                found.insert((place, message));
+            }
         }
     }
     found

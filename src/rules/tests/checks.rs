@@ -505,6 +505,8 @@ fn words_of_closed_sets_that_are_none_are_told_where_they_stand() {
             format!("2:82: `loud` is no severity; {severities}"),
         ]
     );
+    let above = "3:1: `critical` is above `severity = \"warning\"` of the header, which is the highest";
+    assert_eq!(of_severity("\n'critical'"), [above]);
     // What is compared is no severity, nor is what stands in another column; what facts say is left to the run.
     for right in
         ["CASE e.state WHEN 'hgih' THEN 'info' ELSE 'warning' END", "e.state", "lower(e.state)", "concat('a', 'b')"]
