@@ -2,7 +2,8 @@
 -- by    = ["agent", "task_id"]
 --
 -- A change is a state or status time not told before, an event of a stream or push that has no time, or a piece of an artifact. Reading a task
--- changes nothing. Times are those of sight: clocks of agents may be off by hours. `read_at` is the last sight of any kind.
+-- changes nothing. Times are those of sight: clocks of agents may be off by hours. `read_at` is the last sight by
+-- anybody but a webhook, whose clock may be another, and which reads nothing.
 
 WITH open AS (
     SELECT
@@ -26,7 +27,7 @@ stands AS (
             WHEN e.origin = 'push' OR (e.origin = 'stream' AND NOT (e.operation = 'SubscribeToTask' AND e.snapshot)) THEN e.observed_at
             WHEN e.origin = 'reply' AND e.operation IN ('SendMessage', 'SendStreamingMessage') THEN e.observed_at
         END) AS active_at,
-        max(e.observed_at) AS read_at,
+        max(CASE WHEN e.origin = 'push' AND e.observer = 'receiver' THEN CAST(NULL AS TIMESTAMP) ELSE e.observed_at END) AS read_at,
         min(e.fact_id) AS fact_id
     FROM task_events AS e
     INNER JOIN open AS o ON e.agent = o.agent AND e.task_id = o.task_id
@@ -84,7 +85,7 @@ SELECT
     t.state,
     t.state_fact_id,
     CASE WHEN p.piece_at IS NOT NULL AND p.piece_at > t.changed_at THEN p.piece_at ELSE t.changed_at END AS changed_at,
-    t.read_at
+    coalesce(t.read_at, t.changed_at) AS read_at
 FROM told AS t
 INNER JOIN tasks AS k ON t.agent = k.agent AND t.task_id = k.task_id
 LEFT JOIN pieces AS p ON t.agent = p.agent AND t.task_id = p.task_id

@@ -1,7 +1,8 @@
 -- title = "Messages that name a task, and what the agent had said of it when they were sent"
 -- by    = ["agent", "task_id", "call_key"]
 --
--- `state_before` is the last state seen before the message, by status time; `end_*` the last end seen before it, null where none was.
+-- `state_before` is the last state seen before the message, by status time; `end_*` the last end seen before it, null where none was. What only
+-- a webhook heard counts by its status time.
 
 WITH named AS (
     SELECT
@@ -45,7 +46,10 @@ before AS (
         ) AS nth_last_of_kind
     FROM named AS n
     INNER JOIN task_events AS e ON n.agent = e.agent AND n.task_id = e.task_id AND n.observed_at >= e.observed_at
-    WHERE e.origin <> 'local' AND e.state <> 'unknown'
+    WHERE
+        e.origin <> 'local' AND e.state <> 'unknown'
+        -- When a webhook heard of it is by its own clock; when it was so, by the agent's.
+        AND (e.origin <> 'push' OR e.observer <> 'receiver' OR n.observed_at >= e.status_at)
 )
 
 SELECT

@@ -226,14 +226,16 @@ impl Account {
     pub(super) fn close_with(self, facts: &Facts) -> Intake {
         let intake = self.close(facts.len());
         let has_bad_times = intake.rejects.iter().any(|reject| reject.reason == RejectReason::BadTime.as_str());
-        Intake { names_no_client: names_no_client(facts), is_untimed: has_bad_times && is_untimed(facts), ..intake }
+        let may_be = has_bad_times || facts.task_events.iter().any(|row| row.own.origin == "log");
+        Intake { names_no_client: names_no_client(facts), is_untimed: may_be && is_untimed(facts), ..intake }
     }
 }
 
 /// Tables whose facts have a client, if one is known.
 const OF_CLIENTS: [&str; 2] = ["exchanges", "task_events"];
 
-/// Whether nothing is known of when anything was. Bodies that somebody saved have no times, and say what they say.
+/// Whether nothing is known of when anything was. Bodies that somebody saved have no times, and say what they say; events
+/// without them say nothing of what came before what.
 fn is_untimed(facts: &Facts) -> bool {
     let mut timed =
         facts.by_table().filter(|(table, _)| !TIMELESS.contains(table)).map(|(_, common)| common).peekable();

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, bail};
 
 use super::corpus::{corpus, known_rule};
-use crate::config::{Config, LimitSettings};
+use crate::config::{Config, LimitSettings, shown};
 use crate::decode::Limits;
 use crate::decode::key_map::KeyMap;
 use crate::normalize::NormalizerSettings;
@@ -111,7 +111,7 @@ pub(super) fn unmet(config: &Config, facts: &Facts) -> Option<String> {
     let of = |section: &'static str, names: &BTreeMap<String, Vec<String>>, met: &BTreeSet<String>| -> Vec<String> {
         let references = names.iter().flat_map(|(name, references)| references.iter().map(move |text| (name, text)));
         let unmet = references.filter(|(_, text)| !is_met(met, text));
-        unmet.map(|(name, text)| format!("\"{text}\" of [{section}] {name}")).collect()
+        unmet.map(|(name, text)| format!("\"{}\" of [{section}] {name}", shown(text))).collect()
     };
     let mut unmet = of("agents", &config.agents, &met.agents);
     unmet.extend(of("clients", &config.clients, &met.clients));

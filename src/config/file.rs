@@ -94,7 +94,7 @@ fn unambiguous(path: &Path, kind: &'static str, names: &BTreeMap<String, Vec<Str
                 return Err(ConfigError::Ambiguous {
                     path: path.to_owned(),
                     kind,
-                    reference: reference.clone(),
+                    reference: shown(reference),
                     first: first.to_owned(),
                     second: name.clone(),
                 });
@@ -102,6 +102,24 @@ fn unambiguous(path: &Path, kind: &'static str, names: &BTreeMap<String, Vec<Str
         }
     }
     Ok(())
+}
+
+/// A reference for a message: without user information and query, where a password may be.
+pub(crate) fn shown(reference: &str) -> String {
+    match url::Url::parse(reference) {
+        Ok(mut url) if url.has_host() => {
+            // A url that cannot have them has none.
+            _ = url.set_username("");
+            _ = url.set_password(None);
+            url.set_query(None);
+            url.set_fragment(None);
+            url.to_string().trim_end_matches('/').to_owned()
+        }
+        _ => {
+            let bare = reference.split('?').next().unwrap_or_default();
+            bare.rsplit('@').next().unwrap_or_default().to_owned()
+        }
+    }
 }
 
 fn line_and_column(text: &str, span: Option<Range<usize>>) -> (usize, usize) {

@@ -18,6 +18,7 @@ use crate::findings::{Severity, Suppression};
 use crate::instant::Instant;
 
 use file::File;
+pub(crate) use file::shown;
 pub use listen::{Listen, address};
 pub use serve::{AlertmanagerSettings, ReceiverLimits, Retention, ServeOverrides, ServeSettings, TlsFiles};
 

@@ -168,6 +168,8 @@ pub enum Part {
     Signatures,
     /// Descriptions, tags, examples.
     Wording,
+    /// What is not compared by itself.
+    Other,
 }
 
 impl Part {
@@ -182,6 +184,7 @@ impl Part {
             Self::Identity => "identity",
             Self::Signatures => "signatures",
             Self::Wording => "wording",
+            Self::Other => "other",
         }
     }
 }
@@ -251,6 +254,12 @@ pub fn changes(before: &Card, after: &Card) -> Vec<Change> {
         };
         say(Part::Wording, says.to_owned());
     }
+    // The two shapes of one card are two bodies.
+    if changes.is_empty() && before.body_sha256 != after.body_sha256 && before.dialect == after.dialect {
+        let says = "something that is not compared by itself: an extension, the extended card, a tenant, the order of interfaces or \
+                    a signature";
+        changes.push(Change { part: Part::Other, says: says.to_owned() });
+    }
     changes
 }
 
@@ -272,8 +281,7 @@ fn security(before: &Card, after: &Card) -> Vec<String> {
     let is_known = before.security_required.is_some() && after.security_required.is_some();
     let is_asked = said.iter().any(|says| says.ends_with(NEW));
     if said.is_empty() && before.security_sha256 != after.security_sha256 {
-        let what = if is_known { "a security scheme changed" } else { "what callers must prove changed" };
-        said.push(format!("{what}, under the same names of schemes"));
+        said.push("what callers must prove changed, under the same names of schemes".to_owned());
     } else if is_asked && !is_known {
         said.push("whether callers must use the new schemes is told by `security` in the card".to_owned());
     }
@@ -373,7 +381,20 @@ mod tests {
             ]
         );
         let other = Card { security_sha256: "z".to_owned(), ..after.clone() };
-        assert_eq!(said(&after, &other), ["security: a security scheme changed, under the same names of schemes"]);
+        assert_eq!(
+            said(&after, &other),
+            ["security: what callers must prove changed, under the same names of schemes"]
+        );
+    }
+
+    #[test]
+    fn what_is_in_no_column_is_told_as_another_difference_of_one_shape() {
+        let before = Card { body_sha256: "x".to_owned(), ..card(&[]) };
+        let after = Card { body_sha256: "y".to_owned(), ..before.clone() };
+        let told = said(&before, &after);
+        assert!(told.len() == 1 && told[0].starts_with("other: something that is not compared"), "{told:?}");
+        let other_shape = Card { dialect: "0.3".to_owned(), ..after };
+        assert_eq!(said(&before, &other_shape), ["identity: shape 0.3; before: "]);
     }
 
     #[test]

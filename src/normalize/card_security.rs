@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::canonical;
+use super::{canonical, host};
 
 /// One way to be let in: names of schemes, all of them needed, each with its scopes.
 type Alternative = BTreeMap<String, BTreeSet<String>>;
@@ -102,31 +102,47 @@ pub(super) fn requirements_of(holder: &Map<String, Value>) -> Requirements {
     requirements
 }
 
-/// Bytes of the words of one card's requirements, or one skill's; what is beyond is left out.
-const MOST_WORDS: usize = 2048;
+/// Ways to be let in that are told, schemes of a way, scopes of a scheme, and bytes of a name; of more the number is told.
+const MOST_WAYS: usize = 32;
+const MOST_SCHEMES: usize = 8;
+const MOST_SCOPES: usize = 16;
+const LONGEST_NAME: usize = 80;
 
 /// The ways to be let in, as a person says them, sorted: `oauth(run) and mtls`.
 pub(super) fn in_words(requirements: &Requirements) -> Vec<String> {
-    let mut left = MOST_WORDS;
-    let ways = requirements.iter().map(way);
-    let mut ways: Vec<String> = ways
-        .take_while(|way| {
-            left = left.saturating_sub(way.len());
-            left > 0
-        })
-        .collect();
+    let mut ways: Vec<String> = told(requirements.iter().map(way), MOST_WAYS);
     ways.sort();
     ways
 }
 
 fn way(alternative: &Alternative) -> String {
-    let schemes = alternative.iter().map(|(scheme, scopes)| match scopes.is_empty() {
-        true => scheme.clone(),
-        false => format!("{scheme}({})", scopes.iter().map(String::as_str).collect::<Vec<_>>().join(", ")),
-    });
-    let schemes: Vec<String> = schemes.collect();
+    let schemes = told(alternative.iter().map(|(scheme, scopes)| with_scopes(scheme, scopes)), MOST_SCHEMES);
     if schemes.is_empty() { "nothing".to_owned() } else { schemes.join(" and ") }
 }
+
+fn with_scopes(scheme: &str, scopes: &BTreeSet<String>) -> String {
+    let scopes = told(scopes.iter().map(|scope| name(scope)), MOST_SCOPES);
+    if scopes.is_empty() { name(scheme) } else { format!("{}({})", name(scheme), scopes.join(", ")) }
+}
+
+/// The first words, and how many there are beside them.
+fn told(words: impl ExactSizeIterator<Item = String>, most: usize) -> Vec<String> {
+    let more = words.len().saturating_sub(most);
+    words.take(most).chain((more > 0).then(|| format!("{more} more"))).collect()
+}
+
+/// A name; in quotes where it could be taken for another word, short, and without what may be secret in it.
+fn name(name: &str) -> String {
+    let name = host::name_without_secrets(name);
+    let is_plain =
+        name.chars().all(|c| c.is_ascii_alphanumeric() || "_-.:/".contains(c)) && !WORDS.contains(&name.as_str());
+    let short: String = name.chars().take(LONGEST_NAME).collect();
+    let cut = if short.len() < name.len() { "…" } else { "" };
+    if is_plain && !name.is_empty() { format!("{short}{cut}") } else { format!("\"{short}{cut}\"") }
+}
+
+/// Words that join names, and that stand for no name.
+const WORDS: [&str; 4] = ["nothing", "and", "or", "more"];
 
 /// Hash of the requirements of one skill; the same for all that ask for nothing.
 pub(super) fn requirements_sha256(requirements: &Requirements) -> String {
@@ -204,4 +220,33 @@ fn text<'a>(holder: &'a Value, name: &str) -> &'a str {
 fn texts(list: Option<&Value>) -> impl Iterator<Item = &str> {
     let items = list.and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     items.iter().filter_map(Value::as_str).filter(|item| !item.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(security: &Value) -> Vec<String> {
+        in_words(&requirements_of(json!({ "security": security }).as_object().unwrap()))
+    }
+
+    #[test]
+    fn requirements_are_cut_short_and_never_to_nothing() {
+        let long = "s".repeat(3000);
+        let way = words(&json!([{ "oauth": [long] }]));
+        assert_eq!(way, [format!("oauth({}…)", "s".repeat(LONGEST_NAME))]);
+        let scopes: Vec<String> = (0..40).map(|nth| format!("s{nth:02}")).collect();
+        let way = words(&json!([{ "oauth": scopes }]));
+        assert!(way[0].starts_with("oauth(s00, s01, ") && way[0].ends_with(", s15, 24 more)"), "{way:?}");
+        let ways: Vec<Value> = (0..100).map(|nth| json!({ format!("k{nth:03}"): [] })).collect();
+        let ways = words(&json!(ways));
+        assert_eq!((ways.len(), ways[0].as_str()), (MOST_WAYS + 1, "68 more"));
+    }
+
+    #[test]
+    fn names_are_not_taken_for_words_and_keep_no_password() {
+        let way = words(&json!([{ "nothing": ["a, b"] }, {}]));
+        assert_eq!(way, ["\"nothing\"(\"a, b\")", "nothing"]);
+        assert_eq!(words(&json!([{ "https://user:hunter2@x.example/?token=hunter2": [] }])), ["https://x.example/"]);
+    }
 }

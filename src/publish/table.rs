@@ -166,11 +166,13 @@ fn show_incident(page: &mut Page, report: &Report, incident: &Incident, view: Vi
     let mut about = match &incident.generation {
         Some(generation) => {
             let version = if generation.version.is_empty() { "without version" } else { &generation.version };
-            format!("card {}, contract {}", clean(version), short_hash(&clean(&generation.contract_sha256)))
+            format!("card {}, contract {}; ", clean(version), short_hash(&clean(&generation.contract_sha256)))
         }
-        None => "no card seen by then".to_owned(),
+        // What several agents share has no card.
+        None if incident.agent.is_empty() => String::new(),
+        None => "no card seen by then; ".to_owned(),
     };
-    about.push_str(&format!("; since {}", date_time(incident.since)));
+    about.push_str(&format!("since {}", date_time(incident.since)));
     let findings = incident.findings.iter().map(|&place| &report.findings[place]);
     let touched = counts(&[(tasks_touched(findings.clone()), "task"), (incident.clients.len(), "client")]);
     if !touched.is_empty() {

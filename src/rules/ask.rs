@@ -306,9 +306,9 @@ mod tests {
             ("SELECT count(* FROM task_ends", (1, 16), "`FROM` does not fit here, where ) is expected"),
             ("SELECT agent FROM task_ends ORDER BY", (1, 37), "the query ends too early: an expression is missing"),
             (
-                "SELECT CAST(agent AS VARCHR) FROM task_ends",
+                "SELECT CAST(agent AS VARCHARS) FROM task_ends",
                 (1, 22),
-                "no type `VARCHR` (did you mean `VARCHAR`?); there are ",
+                "no type `VARCHARS` (did you mean `VARCHAR`?); there are ",
             ),
         ] {
             let AskError::Query { line, column, message, .. } = asked(sql).await.unwrap_err() else { panic!("{sql}") };

@@ -96,6 +96,10 @@ impl<'a> Check<'a> {
     async fn run(mut self) -> BTreeSet<Problem> {
         for view in &self.corpus.views {
             let subject = Subject::of_view(view);
+            if !view.is_whole {
+                self.as_far_as_it_goes(&subject).await;
+                continue;
+            }
             let planned = self.query(&subject).await;
             self.marks(&subject, planned.as_ref(), &view.header.marks, view.source.key_place("marks"));
             if let Some(Planned { schema, written, .. }) = planned {
@@ -104,8 +108,12 @@ impl<'a> Check<'a> {
             }
         }
         for rule in &self.corpus.rules {
-            self.problems.extend(columns::rule_header(rule, &self.tables));
             let subject = Subject::of_rule(rule);
+            if !rule.is_whole {
+                self.as_far_as_it_goes(&subject).await;
+                continue;
+            }
+            self.problems.extend(columns::rule_header(rule, &self.tables));
             for (place, message) in literals::problems(&rule.query, rule.header.severity) {
                 self.add(&subject, place, message);
             }
@@ -117,6 +125,14 @@ impl<'a> Check<'a> {
             }
         }
         self.problems
+    }
+
+    /// The query alone, where the header is not as it must be and was told so.
+    async fn as_far_as_it_goes(&mut self, subject: &Subject<'_>) {
+        let alone = Subject { by: &[], ..*subject };
+        if let Some(Planned { schema, .. }) = self.query(&alone).await {
+            self.keep(&alone, schema, None);
+        }
     }
 
     fn add(&mut self, subject: &Subject<'_>, place: (usize, usize), message: impl Into<String>) {
@@ -227,8 +243,11 @@ impl<'a> Check<'a> {
         }
     }
 
-    /// Makes a query readable for the queries after it.
+    /// Makes a query readable for the queries after it. That two have one name is told where names are looked at.
     fn keep(&mut self, subject: &Subject<'_>, schema: SchemaRef, inline: Option<LogicalPlan>) {
+        if self.schemas.contains_key(subject.name) {
+            return;
+        }
         let inlined = match inline {
             Some(plan) => plan::add_inline(&self.inlined, subject.name, plan),
             None => plan::add_table(&self.inlined, subject.name, Arc::clone(&schema), Vec::new()),

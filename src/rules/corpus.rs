@@ -10,7 +10,7 @@ use serde::de::DeserializeOwned;
 
 use super::dependency::in_order;
 use super::files::{self, File};
-use super::header::{self, RuleHeader, ViewHeader};
+use super::header::{self, Read, RuleHeader, ViewHeader};
 use super::problem::{Problem, listed, near};
 use super::query::Query;
 use super::source::{Place, Section, Source};
@@ -42,6 +42,8 @@ pub struct Rule {
     /// Query.
     pub query: Query,
     pub(super) source: Source,
+    /// Whether its header is as it must be; else it can be looked at and not be run.
+    pub(super) is_whole: bool,
 }
 
 /// A view.
@@ -58,6 +60,8 @@ pub struct View {
     /// Query.
     pub query: Query,
     pub(super) source: Source,
+    /// Whether its header is as it must be; else it can be looked at and not be run.
+    pub(super) is_whole: bool,
 }
 
 impl View {
@@ -191,6 +195,8 @@ struct Loader {
     views: Vec<View>,
     rules: Vec<Rule>,
     problems: Vec<Problem>,
+    /// Names of files that cannot be read at all: that is told, and not that there are none of their names.
+    broken: BTreeSet<String>,
 }
 
 impl Loader {
@@ -211,6 +217,7 @@ impl Loader {
             };
             if let Err((place, message)) = result {
                 self.problems.push(Problem::at(&path, place, message));
+                self.broken.extend(within.file_stem().map(|stem| stem.to_string_lossy().into_owned()));
             }
         }
         if self.lends {
@@ -239,38 +246,39 @@ impl Loader {
         for (place, message) in source.runbook_problems() {
             self.problems.push(Problem::at(path, place, message));
         }
-        let (header, query) = self.parts::<RuleHeader>(path, &text, &source)?;
+        let (header, query, is_whole) = self.parts::<RuleHeader>(path, &text, &source)?;
         let (category, path, runbook) = (category.to_owned(), path.to_owned(), source.sections.clone());
-        self.rules.push(Rule { id, category, path, header, runbook, query, source });
+        self.rules.push(Rule { id, category, path, header, runbook, query, source, is_whole });
         Ok(())
     }
 
     fn view(&mut self, path: &Path, file: &str, bytes: Vec<u8>) -> Result<(), (Place, String)> {
         let name = stem(file)?;
         let (text, source) = cut(bytes)?;
-        let (header, query) = self.parts::<ViewHeader>(path, &text, &source)?;
+        let (header, query, is_whole) = self.parts::<ViewHeader>(path, &text, &source)?;
         let notes = source.sections.clone();
-        self.views.push(View { name, path: path.to_owned(), header, notes, query, source });
+        self.views.push(View { name, path: path.to_owned(), header, notes, query, source, is_whole });
         Ok(())
     }
 
-    /// Header and query of a file. What is wrong with one does not keep the other from being looked at.
+    /// Header and query of a file, and whether the header is as it must be. What is wrong with one does not keep the other from
+    /// being looked at.
     fn parts<T: DeserializeOwned>(
         &mut self,
         path: &Path,
         text: &str,
         source: &Source,
-    ) -> Result<(T, Query), (Place, String)> {
+    ) -> Result<(T, Query, bool), (Place, String)> {
         let query = Query::parse(text, source.sql_line);
-        let header = header::read::<T>(source).map_err(|mut problems| {
-            let last = problems.pop().unwrap_or_default();
-            self.problems.extend(problems.into_iter().map(|(at, message)| Problem::at(path, at, message)));
-            if let Err((at, message)) = &query {
-                self.problems.push(Problem::at(path, *at, message.as_str()));
-            }
-            last
-        })?;
-        Ok((header, query?))
+        let Read { header, mut problems } = header::read::<T>(source);
+        let is_whole = problems.is_empty();
+        problems.extend(query.as_ref().err().cloned());
+        let last = if header.is_some() && query.is_ok() { None } else { problems.pop() };
+        self.problems.extend(problems.into_iter().map(|(at, message)| Problem::at(path, at, message)));
+        match (header, query, last) {
+            (Some(header), Ok(query), None) => Ok((header, query, is_whole)),
+            (.., last) => Err(last.unwrap_or(((1, 1), "the file cannot be read".to_owned()))),
+        }
     }
 
     /// What can be said of queries whose corpus does not hold together.
@@ -328,7 +336,8 @@ impl Loader {
                 self.problems.push(Problem::at(path, (1, 1), message));
             }
             for read in &query.reads {
-                let known = tables.contains(read) || views.contains(read) || (is_rule && rules.contains(read));
+                let is_there = tables.contains(read) || views.contains(read) || (is_rule && rules.contains(read));
+                let known = is_there || self.broken.contains(read);
                 if !known {
                     let what = if is_rule { "table, view or rule" } else { "table or view" };
                     let rules = rules.iter().filter(|_| is_rule).cloned();

@@ -69,7 +69,7 @@ pub enum EngineError {
         valid: String,
     },
     /// A param value of another kind than its default.
-    #[error("param `{param}` of `{query}` is {expected}, not {got}")]
+    #[error("param `{param}` of `{query}` is {expected}, which `{value}` is not")]
     ParamKind {
         /// Rule or view.
         query: String,
@@ -77,8 +77,8 @@ pub enum EngineError {
         param: String,
         /// Kind of the default.
         expected: &'static str,
-        /// Kind of the value.
-        got: &'static str,
+        /// What was given.
+        value: String,
     },
     /// The system gave no threads.
     #[error("cannot start the rule engine's threads")]
@@ -159,8 +159,9 @@ impl Engine {
                 let Some(default) = known.get_mut(&param) else {
                     return Err(EngineError::UnknownParam { query, param, near, valid });
                 };
-                let (expected, got) = (default.kind(), value.kind());
-                *default = value.in_kind_of(default).ok_or(EngineError::ParamKind { query, param, expected, got })?;
+                let (expected, given) = (default.kind(), value.to_string());
+                let fitting = value.in_kind_of(default);
+                *default = fitting.ok_or(EngineError::ParamKind { query, param, expected, value: given })?;
             }
         }
         Ok(Self { corpus: Arc::new(corpus), params: Arc::new(params), only: None, limits: Limits::default() })

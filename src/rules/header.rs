@@ -171,18 +171,26 @@ fn severity<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Severity, D::E
     })
 }
 
-/// Reads a header; if it cannot be, all that is wrong with it: reading goes on without the keys that were told.
-pub(super) fn read<T: DeserializeOwned>(source: &Source) -> Result<T, Vec<(Place, String)>> {
+/// A header, and what is wrong with it.
+pub(super) struct Read<T> {
+    /// As it is written; where something is wrong, without that, so that the rest of its file can be looked at. None where
+    /// nothing can be said without it.
+    pub(super) header: Option<T>,
+    pub(super) problems: Vec<(Place, String)>,
+}
+
+/// Reads a header, and tells all that is wrong with it: reading goes on without the keys that were told.
+pub(super) fn read<T: DeserializeOwned>(source: &Source) -> Read<T> {
     let mut text = source.toml.clone();
     let mut problems = Vec::new();
     let mut told = BTreeSet::new();
     loop {
         let error = match toml::from_str(&text) {
-            Ok(header) if problems.is_empty() => return Ok(header),
-            Ok(_) => return Err(problems),
+            // A query without its params is another one.
+            Ok(header) => return Read { header: Some(header).filter(|_| !told.contains("params")), problems },
             Err(error) => error,
         };
-        let problem = |at: usize| (source.place(at), error.message().to_owned());
+        let problem = |at: usize| (source.place(at), with_near(error.message()));
         let lacking = error.message().strip_prefix("missing field `").and_then(|rest| rest.strip_suffix('`'));
         match (lacking.and_then(stand_in), error.span()) {
             (Some(stand_in), _) => {
@@ -197,15 +205,23 @@ pub(super) fn read<T: DeserializeOwned>(source: &Source) -> Result<T, Vec<(Place
             // What is no TOML has no keys that could be left out.
             (None, Some(span)) if toml::from_str::<toml::Table>(&text).is_ok() => {
                 problems.push(problem(span.start));
-                let Some(key) = leave_out(&mut text, span.start) else { return Err(problems) };
+                let Some(key) = leave_out(&mut text, span.start) else { return Read { header: None, problems } };
                 told.insert(key);
             }
             (None, span) => {
                 problems.push(problem(span.map_or(0, |span| span.start)));
-                return Err(problems);
+                return Read { header: None, problems };
             }
         }
     }
+}
+
+/// A message of the parser, with the name that an unknown one may mean.
+fn with_near(message: &str) -> String {
+    let Some((before, valid)) = message.split_once(", expected one of ") else { return message.to_owned() };
+    let unknown = before.rsplit('`').nth(1).unwrap_or_default();
+    let near = near(unknown, valid.split('`').skip(1).step_by(2));
+    format!("{before}{near}, expected one of {valid}")
 }
 
 /// A key of the header that is right, for one that is missing, so that the others can be looked at.
@@ -259,7 +275,7 @@ mod tests {
     fn problems(header: &str) -> Vec<String> {
         let text: String = header.lines().map(|line| format!("-- {line}\n")).collect();
         let source = Source::cut(&format!("{text}--\n-- ## What it finds\n\nSELECT 1\n")).unwrap();
-        let problems = read::<RuleHeader>(&source).err().unwrap_or_default();
+        let problems = read::<RuleHeader>(&source).problems;
         problems.into_iter().map(|((line, column), message)| format!("{line}:{column} {message}")).collect()
     }
 

@@ -44,6 +44,9 @@ impl fmt::Display for Param {
 /// Values by param name.
 pub type Params = BTreeMap<String, Param>;
 
+/// The highest number of a span of time, of whatever unit.
+const LONGEST: f64 = 1e6;
+
 impl Param {
     /// Kind of the value, for messages.
     pub fn kind(&self) -> &'static str {
@@ -73,7 +76,9 @@ impl Param {
         let Self::Text(text) = self else { return false };
         let mut words = text.split_whitespace();
         let (Some(number), Some(unit)) = (words.next(), words.next()) else { return false };
-        number.parse::<f64>().is_ok() && UNITS.contains(&unit.trim_end_matches('s'))
+        // Nothing is due before it happens, and nothing in a thousand years.
+        number.parse::<f64>().is_ok_and(|number| (0.0..=LONGEST).contains(&number))
+            && UNITS.contains(&unit.trim_end_matches('s'))
     }
 
     /// A value of each kind, and what to call the kind where one is to be written.

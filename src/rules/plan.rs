@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use arrow::array::{ArrayRef, AsArray, RecordBatch};
 use arrow::datatypes::{Field, Schema, SchemaRef};
-use datafusion::common::tree_node::{Transformed, TreeNode};
+use datafusion::common::tree_node::{Transformed, TreeNode, TreeNodeRecursion};
 use datafusion::datasource::{MemTable, ViewTable};
 use datafusion::error::DataFusionError;
 use datafusion::execution::TaskContext;
@@ -88,9 +88,40 @@ pub(super) async fn plan_leniently(
     plan_bound(ctx, query, params::bind_leniently(&query.statement, params)).await
 }
 
+/// Steps of a query, its inline views written out; the built-in views, all written out, have up to some thousands.
+const MOST_STEPS: usize = 16384;
+
+/// Takes from what is left the steps of a plan and of the views in it, until nothing is.
+fn weigh(plan: &LogicalPlan, left: &mut usize) -> Result<(), DataFusionError> {
+    plan.apply_with_subqueries(|node| {
+        *left = left.saturating_sub(1);
+        if *left == 0 {
+            return Ok(TreeNodeRecursion::Stop);
+        }
+        if let LogicalPlan::TableScan(scan) = node
+            && let Some(view) = scan.source.get_logical_plan()
+        {
+            weigh(&view, left)?;
+        }
+        Ok(TreeNodeRecursion::Continue)
+    })?;
+    Ok(())
+}
+
 async fn plan_bound(ctx: &SessionContext, query: &Query, statement: Statement) -> Result<LogicalPlan, QueryError> {
     let fail = |error: DataFusionError| QueryError::new(query, &error);
     let plan = ctx.state().statement_to_plan(statement).await.map_err(fail)?;
+    let mut left = MOST_STEPS;
+    weigh(&plan, &mut left).map_err(fail)?;
+    if left == 0 {
+        return Err(QueryError::plain(
+            query,
+            format!(
+                "with the views that it reads it has more than {MOST_STEPS} steps: a view that is read more than once is \
+                 written out as often, unless its header says `by`"
+            ),
+        ));
+    }
     let nothing_else = SQLOptions::new().with_allow_ddl(false).with_allow_dml(false).with_allow_statements(false);
     nothing_else.verify_plan(&plan).map_err(fail)?;
     Ok(plan)

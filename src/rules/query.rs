@@ -12,6 +12,7 @@ use datafusion::sql::sqlparser::ast::{
     ObjectName, Query as SqlQuery, Spanned, Statement as SqlStatement, Visit, Visitor,
 };
 use datafusion::sql::sqlparser::dialect::GenericDialect;
+use datafusion::sql::sqlparser::keywords::Keyword;
 use datafusion::sql::sqlparser::parser::ParserError;
 use datafusion::sql::sqlparser::tokenizer::{Location, Token, Tokenizer, Whitespace};
 
@@ -37,7 +38,7 @@ pub struct Query {
 impl Query {
     /// Parses the text of a file whose SQL begins on a line.
     pub(super) fn parse(text: &str, line: usize) -> Result<Self, (Place, String)> {
-        refuse_block_comments(text, line)?;
+        refuse(text, line)?;
         let mut statements = DFParserBuilder::new(text)
             .with_dialect(&GenericDialect {})
             .build()
@@ -98,12 +99,28 @@ fn place_in(message: &str) -> Option<Place> {
     Some((digits(line)?, digits(column)?))
 }
 
-/// A media type such as `*/*` would end a block comment.
-fn refuse_block_comments(text: &str, line: usize) -> Result<(), (Place, String)> {
+/// Operators of a query. Each may lie within the one before, and engines follow them by recursion.
+const MOST_CHAINED: usize = 4000;
+
+/// Whether a token joins two expressions to one.
+fn chains(token: &Token) -> bool {
+    match token {
+        Token::Word(word) => matches!(word.keyword, Keyword::AND | Keyword::OR | Keyword::UNION),
+        Token::Plus | Token::Minus | Token::Mul | Token::Div | Token::Mod | Token::StringConcat => true,
+        _ => false,
+    }
+}
+
+/// What no query here has: block comments, since a media type such as `*/*` would end one, and endless chains.
+fn refuse(text: &str, line: usize) -> Result<(), (Place, String)> {
     let tokens = Tokenizer::new(&GenericDialect {}, text).tokenize_with_location().map_err(|error| {
         let at = place(error.location).unwrap_or((line, 1));
         (at, error.message)
     })?;
+    if let Some(last) = tokens.iter().filter(|token| chains(&token.token)).nth(MOST_CHAINED) {
+        let message = format!("the query has more than {MOST_CHAINED} operators: write long lists as `x IN (...)`");
+        return Err((place(last.span.start).unwrap_or((line, 1)), message));
+    }
     let block = tokens.iter().find(|t| matches!(t.token, Token::Whitespace(Whitespace::MultiLineComment(_))));
     match block {
         Some(token) => Err((place(token.span.start).unwrap_or((line, 1)), "comments are written `--`".to_owned())),

@@ -45,23 +45,27 @@ fn a_threshold_of_a_wrong_type_is_refused() {
     for (text, complaint) in [
         (
             "[params.orphaned]\nsilence = 5\n",
-            ":1: [params.orphaned]: param `silence` of `orphaned` is a span of time such as \"30 seconds\", not a whole number",
+            ":1: [params.orphaned]: param `silence` of `orphaned` is a span of time such as \"30 seconds\", which `5` is not",
         ),
         (
             "[params.orphaned]\nsilence = true\n",
-            ":1: [params.orphaned]: param `silence` of `orphaned` is a span of time such as \"30 seconds\", not a boolean",
+            ":1: [params.orphaned]: param `silence` of `orphaned` is a span of time such as \"30 seconds\", which `true` is not",
         ),
         (
             "[params.orphaned]\nsilence = \"two hours\"\n",
-            ":1: [params.orphaned]: param `silence` of `orphaned` is a span of time such as \"30 seconds\", not a string",
+            ":1: [params.orphaned]: param `silence` of `orphaned` is a span of time such as \"30 seconds\", which `\"two hours\"` is not",
         ),
         (
             "[params.stale_card_retry]\ncalls = \"2\"\n",
-            ":1: [params.stale_card_retry]: param `calls` of `stale_card_retry` is a whole number, not a string",
+            ":1: [params.stale_card_retry]: param `calls` of `stale_card_retry` is a whole number, which `\"2\"` is not",
         ),
         (
             "[params.stale_card_retry]\ncalls = 2.5\n",
-            ":1: [params.stale_card_retry]: param `calls` of `stale_card_retry` is a whole number, not a number",
+            ":1: [params.stale_card_retry]: param `calls` of `stale_card_retry` is a whole number, which `2.5` is not",
+        ),
+        (
+            "[params.orphaned]\nsilence = \"-2 hours\"\n",
+            ":1: [params.orphaned]: param `silence` of `orphaned` is a span of time such as \"30 seconds\", which `\"-2 hours\"` is not",
         ),
         (
             "[params.stale_card_retry]\ncalls = [2]\n",

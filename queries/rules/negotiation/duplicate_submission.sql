@@ -250,7 +250,7 @@ SELECT
     END AS confidence,
     CASE WHEN f.is_same_request THEN 'gateway' ELSE 'client' END AS suspect,
     CASE
-        WHEN f.is_same_request THEN 'the very same request, with its span and ids, was sent again'
+        WHEN f.is_same_request THEN 'the very same request, with all its ids, was sent again'
         WHEN f.by_content THEN 'the same content was sent again after the caller gave up waiting, without naming another context'
         ELSE 'the same message id was sent again before the first submission was done'
     END AS why,

@@ -9,7 +9,7 @@
 -- suspect  = "client-cache"
 -- because  = "{why}"
 -- marks    = { unread_looks = { on = ["agent"] } }
--- next     = "Make {client} fetch the card of {agent} again before it retries; compare the skills of the two generations"
+-- next     = "{advice}"
 --
 -- ## What it finds
 -- A task that the agent accepted and then ended as failed or rejected, with a status message that refuses the skill or the mode. The call itself
@@ -89,6 +89,17 @@ SELECT
         WHEN j.held_lists THEN 'the card that the caller held lists the skill'
         ELSE 'the card that the caller held does not list the skill it asked for'
     END AS why,
+    CASE
+        WHEN j.held_lists OR j.basis = 'none' OR j.skill_id = ''
+            THEN concat(
+                'Make ', CASE j.client WHEN '' THEN 'the caller' ELSE j.client END, ' fetch the card of ', j.agent,
+                ' again before it retries; compare the skills of the two generations'
+            )
+        ELSE concat(
+            'Find out where ', CASE j.client WHEN '' THEN 'the caller' ELSE j.client END, ' has skill ', j.skill_id,
+            ' from, and have it ask for one that the card of ', j.agent, ' lists'
+        )
+    END AS advice,
     j.refused_at AS observed_at,
     j.refusal_fact_id,
     j.created_fact_id,

@@ -45,7 +45,7 @@ impl Board {
     pub(super) fn as_of(&self, now: Instant) -> AsOf {
         let last = self.agents.iter().filter_map(|(name, agent)| Some((name, agent.last_seen.filter(|at| *at > now)?)));
         let agents: HashMap<String, Instant> = last.map(|(name, at)| (name.clone(), at)).collect();
-        AsOf::LastFactPerAgent { agents, overall: now }
+        AsOf::LastFactPerAgent { agents, received: HashMap::new(), overall: now }
     }
 
     /// Agents that nothing was seen of for long are not shown any more, unless their card is known.
@@ -81,7 +81,7 @@ mod tests {
         }
         let mut board = Board::default();
         board.add(&FactsDelta { added, ..FactsDelta::default() });
-        let AsOf::LastFactPerAgent { agents, overall } = board.as_of(Instant(100)) else { panic!() };
+        let AsOf::LastFactPerAgent { agents, overall, .. } = board.as_of(Instant(100)) else { panic!() };
         assert_eq!((agents, overall), (HashMap::from([("ahead".to_owned(), Instant(120))]), Instant(100)));
         let AsOf::LastFactPerAgent { agents, .. } = board.as_of(Instant(121)) else { panic!() };
         assert!(agents.is_empty());

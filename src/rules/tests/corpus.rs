@@ -31,7 +31,7 @@ fn what_is_wrong_in_a_header_is_told_with_its_line_and_the_words_that_would_be_r
         (
             "-- since ",
             "-- sincere ",
-            "split_brain.sql:4:4: unknown field `sincere`, expected one of `title`, `severity`",
+            "split_brain.sql:4:4: unknown field `sincere` (did you mean `since`?), expected one of `title`, `severity`",
         ),
         (
             "\"critical\"",
@@ -195,4 +195,42 @@ fn a_word_of_a_header_is_read_as_it_is_written() {
     for status in [Status::Experimental, Status::Stable, Status::Deprecated] {
         assert_eq!(Status::deserialize(read(status.as_str())), Ok(status));
     }
+}
+
+/// Views that each read the one before twice: written out, each is as long as all before it together.
+#[test]
+fn views_that_double_are_refused_before_they_are_written_out() {
+    let header = "-- title = \"Once more\"\n\n";
+    let select = |from: &str| format!("{header}SELECT\n    a.agent\nFROM {from} AS a\n");
+    let mut files = vec![("views/d0.sql".to_owned(), select("task_events"))];
+    for nth in 1..30 {
+        let before = format!("d{}", nth - 1);
+        let text = format!("{}INNER JOIN {before} AS b ON a.agent = b.agent\n", select(&before));
+        files.push((format!("views/d{nth}.sql"), text));
+    }
+    let mut files: Vec<(&str, String)> = files.iter().map(|(path, text)| (path.as_str(), text.clone())).collect();
+    files.extend([split_brain(), task_verdicts(), terminal_events()]);
+    let told = super::super::check(&corpus(&files).unwrap());
+    assert!(!told.is_empty());
+    let told = told[0].to_string();
+    assert!(
+        told.contains("more than 16384 steps: a view that is read more than once is written out as often"),
+        "{told}"
+    );
+}
+
+#[test]
+fn endless_chains_of_operators_are_refused_where_they_pass_the_limit() {
+    let (path, text) = split_brain();
+    let chain = "    OR t.agent = 'a'\n".repeat(20_000);
+    let found = problems(&[(path, format!("{text}{chain}"))]);
+    let told = "the query has more than 4000 operators: write long lists as `x IN (...)`";
+    assert!(found.len() == 1 && found[0].ends_with(told), "{found:?}");
+}
+
+#[test]
+fn what_reads_a_file_that_cannot_be_read_is_not_told_that_there_is_none() {
+    let (path, verdicts) = task_verdicts();
+    let found = problems(&[split_brain(), (path, verdicts.replace("SELECT", "SELECT 'x")), terminal_events()]);
+    assert!(found.len() == 1 && found[0].contains("Unterminated string literal"), "{found:?}");
 }

@@ -89,7 +89,7 @@ fn overrides_that_fit_nothing_are_refused_with_the_names_that_would() {
     );
     assert_eq!(
         refused("split_brain", "grace", Param::Int(1)),
-        "param `grace` of `split_brain` is a span of time such as \"30 seconds\", not a whole number"
+        "param `grace` of `split_brain` is a span of time such as \"30 seconds\", which `1` is not"
     );
 }
 
